@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Faults by userfaultfd in full mode, pages moved by UFFDIO_MOVE.
+ *
+ * Rests on: userfaultfd(2), ioctl_userfaultfd(2); UFFDIO_MOVE of Linux 6.8
+ * (private anonymous memory only; source and destination each inside one VMA
+ * of equal protection; the destination registered; a pinned or shared page
+ * answers EBUSY). Full mode means that accesses from inside the kernel
+ * (read(2) into a missing block, futex, O_DIRECT) are served too; a
+ * user-mode-only descriptor would fail them with EFAULT and is not taken.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backend/fault.h"
+#include "backend/uffd_abi.h"
+#include "base/os.h"
+#include "base/util.h"
+
+#define PROBE_BYTES HZ_BLOCK_SIZE
+
+static int new_fd(void)
+{
+	int flags = O_CLOEXEC | O_NONBLOCK;
+	int dev = hz_os.open("/dev/userfaultfd", O_RDWR | O_CLOEXEC, 0);
+	int fd;
+
+	/* Any failure of the device, EACCES too, falls to the system call. */
+	if (dev >= 0) {
+		fd = hz_os.ioctl(dev, USERFAULTFD_IOC_NEW,
+				 (void *)(uintptr_t)flags);
+		hz_os.close(dev);
+		if (fd >= 0)
+			return fd;
+	}
+	return hz_os.userfaultfd(flags);
+}
+
+/* UFFDIO_API may be called once on a descriptor: ask a throw-away one. */
+static int uffd_open(void)
+{
+	struct uffdio_api api = { .api = UFFD_API,
+				  .features = UFFD_FEATURE_MOVE };
+	int fd = new_fd();
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = hz_os.ioctl(fd, UFFDIO_API, &api);
+	if (rc == 0 && !(api.features & UFFD_FEATURE_MOVE))
+		rc = -EOPNOTSUPP;
+	/* EINVAL: the kernel does not know a feature that we asked for. */
+	if (rc == -EINVAL)
+		rc = -EOPNOTSUPP;
+	if (rc < 0) {
+		hz_os.close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+static int uffd_arm(int fd, void *addr, size_t len)
+{
+	struct uffdio_register reg = {
+		.range = { .start = (uintptr_t)addr, .len = len },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	return hz_os.ioctl(fd, UFFDIO_REGISTER, &reg);
+}
+
+static int uffd_disarm(int fd, void *addr, size_t len)
+{
+	struct uffdio_range range = { .start = (uintptr_t)addr, .len = len };
+
+	return hz_os.ioctl(fd, UFFDIO_UNREGISTER, &range);
+}
+
+static int uffd_read(int fd, uintptr_t *addr, unsigned max)
+{
+	struct uffd_msg msg[64];
+	unsigned n = 0;
+	ssize_t got;
+
+	max = hz_min(max, (unsigned)hz_array_len(msg));
+	got = hz_os.read(fd, msg, max * sizeof(msg[0]));
+	if (got == -EAGAIN || got == -EINTR)
+		return 0;
+	if (got < 0)
+		return (int)got;
+	for (size_t i = 0; i < (size_t)got / sizeof(msg[0]); i++)
+		if (msg[i].event == UFFD_EVENT_PAGEFAULT)
+			addr[n++] = msg[i].arg.pagefault.address;
+	return (int)n;
+}
+
+static int uffd_move(int fd, void *dst, void *src, size_t len)
+{
+	struct uffdio_move mv = { .dst = (uintptr_t)dst,
+				  .src = (uintptr_t)src,
+				  .len = len };
+	int rc;
+
+	/* A partial move says EAGAIN with the bytes done: go on from there.
+	 * A negative count means that nothing moved. */
+	for (;;) {
+		mv.move = 0;
+		rc = hz_os.ioctl(fd, UFFDIO_MOVE, &mv);
+		if (rc == 0)
+			return 0;
+		if (rc != -EAGAIN || mv.move <= 0)
+			return mv.move < 0 ? (int)mv.move : rc;
+		mv.dst += (uint64_t)mv.move;
+		mv.src += (uint64_t)mv.move;
+		mv.len -= (uint64_t)mv.move;
+	}
+}
+
+static int copy_page(int fd, char *dst, char *src)
+{
+	struct uffdio_copy cp = { .dst = (uintptr_t)dst,
+				  .src = (uintptr_t)src,
+				  .len = HZ_PAGE_SIZE };
+	int rc;
+
+	do {
+		cp.copy = 0;
+		rc = hz_os.ioctl(fd, UFFDIO_COPY, &cp);
+	} while (rc == -EAGAIN);
+	return rc == -EEXIST ? 0 : rc;
+}
+
+static int uffd_copy(int fd, void *dst, void *src, size_t len)
+{
+	for (size_t off = 0; off < len; off += HZ_PAGE_SIZE) {
+		int rc = copy_page(fd, (char *)dst + off, (char *)src + off);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int uffd_zero_page(int fd, void *page)
+{
+	struct uffdio_zeropage z = {
+		.range = { .start = (uintptr_t)page, .len = HZ_PAGE_SIZE }
+	};
+	int rc;
+
+	do {
+		rc = hz_os.ioctl(fd, UFFDIO_ZEROPAGE, &z);
+	} while (rc == -EAGAIN);
+	return rc;
+}
+
+static int uffd_wake(int fd, void *addr, size_t len)
+{
+	struct uffdio_range range = { .start = (uintptr_t)addr, .len = len };
+
+	return hz_os.ioctl(fd, UFFDIO_WAKE, &range);
+}
+
+static int uffd_poison(int fd, void *addr, size_t len)
+{
+	struct uffdio_poison p = {
+		.range = { .start = (uintptr_t)addr, .len = len }
+	};
+	int rc = hz_os.ioctl(fd, UFFDIO_POISON, &p);
+
+	return rc == -EINVAL || rc == -ENOTTY ? -EOPNOTSUPP : rc;
+}
+
+/* ---- probe ---- */
+
+static const char *remedy(int err)
+{
+	switch (err) {
+	case -EPERM:
+	case -EACCES:
+		return "userfaultfd is not permitted: as root `sysctl "
+		       "vm.unprivileged_userfaultfd=1' or give access to "
+		       "/dev/userfaultfd; in a container allow the system "
+		       "call in its seccomp profile";
+	case -ENOSYS:
+		return "the kernel has no userfaultfd, or a container's "
+		       "seccomp profile hides it";
+	case -EOPNOTSUPP:
+		return "the kernel has no UFFDIO_MOVE: Linux 6.8 or newer is "
+		       "needed";
+	default:
+		return "userfaultfd does not work here";
+	}
+}
+
+/* One page there and back, with its content looked at. */
+static int probe_moves(int fd, char *a, char *b)
+{
+	int rc = uffd_arm(fd, b, PROBE_BYTES);
+
+	a[0] = 42;
+	if (rc == 0)
+		rc = uffd_move(fd, b, a, HZ_PAGE_SIZE);
+	if (rc == 0 && b[0] != 42)
+		rc = -EIO;
+	return rc;
+}
+
+static int uffd_probe(const char **why)
+{
+	char *mem = hz_os_reserve_aligned(2 * PROBE_BYTES, HZ_BLOCK_SIZE);
+	int fd = uffd_open();
+	int rc = fd < 0 ? fd : mem ? 0 : -ENOMEM;
+
+	if (rc == 0)
+		rc = probe_moves(fd, mem, mem + PROBE_BYTES);
+	if (fd >= 0)
+		hz_os.close(fd);
+	if (mem)
+		hz_os.munmap(mem, 2 * PROBE_BYTES);
+	if (rc < 0)
+		*why = remedy(rc);
+	return rc;
+}
+
+const struct hz_fault_ops hz_fault_uffd = {
+	.name = "move",
+	.probe = uffd_probe,
+	.open = uffd_open,
+	.arm = uffd_arm,
+	.disarm = uffd_disarm,
+	.read = uffd_read,
+	.move = uffd_move,
+	.copy = uffd_copy,
+	.zero_page = uffd_zero_page,
+	.wake = uffd_wake,
+	.poison = uffd_poison,
+};

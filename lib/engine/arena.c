@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tiered allocations: the malloc family above min_size. The mmap family is in
+ * vm.c.
+ *
+ * A freed block keeps its page (DEAD) until the page is wanted elsewhere, so
+ * that a program that frees and allocates in a loop pays no fault. What must
+ * read as zeros and is not ZERO is cleared by the caller, outside the lock.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/knobs.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "engine/arena.h"
+#include "engine/arena_int.h"
+#include "engine/budget.h"
+#include "engine/engine.h"
+
+#define MAX_RANGES  (1u << 20)
+#define RESERVE_MAX ((uint64_t)16 << 40)
+/* The store's size is known only when it is opened; until then its share of
+ * the address space is a guess that costs nothing. */
+#define RESERVE_MIN ((uint64_t)1 << 40)
+
+uintptr_t hz_arena_base;
+size_t hz_arena_len;
+
+/* ---- start ---- */
+
+static void complain(void *arg, const char *message)
+{
+	hz_log(HZ_WARN, "knobs", "%s", message);
+}
+
+/* Is this process among those that the knob `only` names? */
+static bool chosen(void)
+{
+	char comm[64];
+	ssize_t n;
+	const char *p = hz_knobs.only;
+
+	if (!*p)
+		return true;
+	n = hz_os_slurp("/proc/self/comm", comm, sizeof(comm));
+	if (n <= 0)
+		return true;
+	comm[n - 1] = '\0'; /* the newline */
+	while (*p) {
+		size_t len = strcspn(p, ",");
+
+		if (len == strlen(comm) && !memcmp(p, comm, len))
+			return true;
+		p += len + (p[len] == ',');
+	}
+	return false;
+}
+
+static uint64_t reserve_bytes(void)
+{
+	uint64_t want = hz_size_resolve(hz_knobs.reserve, RESERVE_MAX);
+
+	if (want == HZ_SIZE_AUTO)
+		want = hz_max(8 * hz_budget_machine(), RESERVE_MIN);
+	return hz_min(want, RESERVE_MAX);
+}
+
+static bool make_tables(struct hz_engine *e)
+{
+	size_t ranges = hz_ranges_bytes(e->blocks, MAX_RANGES);
+	size_t plan = hz_plan_bytes(e->blocks);
+	void *rmem = hz_os_reserve(ranges), *pmem = hz_os_reserve(plan);
+
+	e->blk = hz_os_reserve((size_t)e->blocks * sizeof(*e->blk));
+	e->dead = hz_os_reserve((size_t)e->blocks * sizeof(*e->dead));
+	hz_rows_init(e);
+	if (!rmem || !pmem || !e->blk || !e->dead || !e->row_stack)
+		return false;
+	e->ranges = hz_ranges_init(rmem, e->blocks, MAX_RANGES);
+	e->plan = hz_plan_init(pmem, e->blocks,
+			       (uint32_t)hz_knobs.read_ahead);
+	return true;
+}
+
+bool hz_arena_init(char **envp)
+{
+	struct hz_engine *e = &hz_engine;
+
+	hz_knobs_load(envp, complain, NULL);
+	hz_log_set_level((enum hz_log_level)hz_knobs.log);
+	if (!hz_knobs.enable || hz_knobs.fault == HZ_FAULT_OFF || !chosen())
+		return false;
+	if (!hz_region_reserve(e, reserve_bytes()) || !make_tables(e)) {
+		hz_log(HZ_WARN, "arena",
+		       "off: the address space is too small (raise "
+		       "RLIMIT_AS, or allow overcommit)");
+		return false;
+	}
+	e->min_size = hz_size_resolve(hz_knobs.min_size, hz_budget_machine());
+	e->min_map = hz_size_resolve(hz_knobs.min_map, hz_budget_machine());
+	hz_arena_len = (size_t)e->blocks << HZ_BLOCK_SHIFT;
+	__atomic_store_n(&hz_arena_base, (uintptr_t)e->base, __ATOMIC_RELEASE);
+	return true;
+}
+
+size_t hz_arena_min(void)
+{
+	return hz_arena_len ? hz_engine.min_size : SIZE_MAX;
+}
+
+size_t hz_arena_min_map(void)
+{
+	return hz_arena_len ? hz_engine.min_map : SIZE_MAX;
+}
+
+/* ---- blocks of a range ---- */
+
+struct hz_span hz_span_of(const struct hz_range *r)
+{
+	uint32_t last = (r->first + r->units - 1) / HZ_UNITS_PER_BLOCK;
+	struct hz_span s = { .first = r->first / HZ_UNITS_PER_BLOCK };
+
+	s.n = last - s.first + 1;
+	return s;
+}
+
+char *hz_range_addr(struct hz_engine *e, const struct hz_range *r)
+{
+	return e->base + ((size_t)r->first << HZ_UNIT_SHIFT);
+}
+
+/* Ready for use again; true when its old content may still be there. */
+static bool revive(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	hz_region_settle(e, b);
+	if (blk->flags & HZ_BLKF_NO_ACCESS) {
+		hz_os.mprotect(hz_block_addr(e, b), HZ_BLOCK_SIZE,
+			       PROT_READ | PROT_WRITE);
+		blk->flags &= (uint8_t)~HZ_BLKF_NO_ACCESS;
+	}
+	if (blk->state == HZ_BLK_POISONED)
+		hz_region_purge(e, b);
+	if (blk->state == HZ_BLK_DEAD) {
+		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
+		hz_plan_access(e->plan, b, HZ_ACCESS_ZERO, hz_os.now());
+	}
+	return blk->state != HZ_BLK_ZERO;
+}
+
+static void clear_part(struct hz_engine *e, uint32_t b, char *from, char *to)
+{
+	char *start = hz_block_addr(e, b);
+
+	from = hz_max(from, start);
+	to = hz_min(to, start + HZ_BLOCK_SIZE);
+	memset(from, 0, (size_t)(to - from));
+}
+
+/* Prepare the blocks [s.first, s.first + s.n) for a range of which [from, to)
+ * is new. The lock is held, and dropped around each clearing. */
+void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
+		    char *to, bool zero)
+{
+	hz_region_use(e, s.first + s.n);
+	for (uint32_t b = s.first; b < s.first + s.n; b++) {
+		bool dirty = revive(e, b);
+
+		if (!zero || !dirty)
+			continue;
+		hz_unlock(&e->lock);
+		clear_part(e, b, from, to);
+		hz_lock(&e->lock);
+	}
+}
+
+/* Access faults from now on, as it does after munmap. */
+static void close_block(struct hz_engine *e, uint32_t b)
+{
+	if (e->blk[b].state != HZ_BLK_ZERO)
+		return;
+	if (hz_os.mprotect(hz_block_addr(e, b), HZ_BLOCK_SIZE, PROT_NONE) == 0)
+		e->blk[b].flags |= HZ_BLKF_NO_ACCESS;
+}
+
+/* Drop each block that no range uses any more. Lock held. */
+void hz_span_drop(struct hz_engine *e, struct hz_span s, bool purge)
+{
+	for (uint32_t b = s.first; b < s.first + s.n; b++) {
+		if (hz_range_block_use(e->ranges, b))
+			continue;
+		if (!purge) {
+			hz_region_drop(e, b);
+			continue;
+		}
+		hz_region_purge(e, b);
+		close_block(e, b);
+	}
+}
+
+struct hz_range *hz_arena_range(struct hz_engine *e, const void *p)
+{
+	size_t off = (uintptr_t)p - (uintptr_t)e->base;
+
+	return hz_range_at(e->ranges, (uint32_t)(off >> HZ_UNIT_SHIFT));
+}
+
+/* ---- allocation ---- */
+
+static void *alloc_locked(struct hz_engine *e, size_t size, size_t align,
+			  enum hz_range_kind kind, bool zero)
+{
+	uint32_t units = (uint32_t)hz_max(align >> HZ_UNIT_SHIFT, (size_t)1);
+	unsigned flags = kind == HZ_RANGE_MAP ? HZ_RANGE_WHOLE : 0;
+	struct hz_range *r;
+	char *p;
+
+	r = hz_range_alloc(e->ranges, size, units, kind, flags);
+	if (!r)
+		return NULL;
+	e->churn++;
+	p = hz_range_addr(e, r);
+	hz_rows_add(e, r);
+	hz_span_revive(e, hz_span_of(r), p, p + size, zero);
+	return p;
+}
+
+/* More than the tiers can hold is refused here and becomes ENOMEM or the next
+ * allocator's matter, as it would be without us. */
+static bool fits(const struct hz_engine *e, size_t size)
+{
+	uint64_t capacity = ((uint64_t)e->cap << HZ_BLOCK_SHIFT) +
+			    e->store.size;
+
+	return size <= capacity &&
+	       hz_range_total(e->ranges) + size <=
+		       (uint64_t)e->blocks << HZ_BLOCK_SHIFT;
+}
+
+void *hz_arena_take(size_t size, size_t align, enum hz_range_kind kind,
+		    bool zero)
+{
+	struct hz_engine *e = &hz_engine;
+	struct hz_gate g;
+	void *p = NULL;
+
+	hz_gate_enter(&g);
+	if (hz_engine_start()) {
+		hz_lock(&e->lock);
+		if (fits(e, size))
+			p = alloc_locked(e, size, align, kind, zero);
+		hz_unlock(&e->lock);
+	}
+	hz_gate_leave(&g);
+	return p;
+}
+
+void *hz_arena_alloc(size_t size, size_t align, bool zero)
+{
+	return hz_arena_take(size, align, HZ_RANGE_MALLOC, zero);
+}
+
+/* Blocks that were handed back to the kernel for this range alone become ours
+ * again. Lock held; dropped meanwhile, while the range still owns them. */
+static void take_back(struct hz_engine *e, struct hz_range *r)
+{
+	struct hz_span s = hz_span_of(r);
+
+	for (uint32_t b = s.first; b < s.first + s.n; b++) {
+		uint32_t unit = b * HZ_UNITS_PER_BLOCK;
+		uint32_t from = hz_max(unit, r->first);
+		uint32_t to = hz_min(unit + HZ_UNITS_PER_BLOCK,
+				     r->first + r->units);
+
+		if (e->blk[b].state != HZ_BLK_NATIVE ||
+		    hz_range_block_use(e->ranges, b) != to - from)
+			continue;
+		hz_unlock(&e->lock);
+		hz_region_recapture(e, b, 1);
+		hz_lock(&e->lock);
+	}
+}
+
+void hz_arena_give(struct hz_engine *e, struct hz_range *r, bool purge)
+{
+	struct hz_span s = hz_span_of(r);
+
+	take_back(e, r);
+	hz_rows_drop(e, r);
+	hz_range_free(e->ranges, r);
+	e->churn++;
+	hz_span_drop(e, s, purge);
+}
+
+void hz_arena_free(void *p)
+{
+	struct hz_engine *e = &hz_engine;
+	struct hz_range *r;
+	struct hz_gate g;
+	bool valid;
+
+	hz_gate_enter(&g);
+	hz_lock(&e->lock);
+	r = hz_arena_range(e, p);
+	valid = r && r->kind == HZ_RANGE_MALLOC && hz_range_addr(e, r) == p;
+	if (valid)
+		hz_arena_give(e, r, false);
+	hz_unlock(&e->lock);
+	if (!valid)
+		hz_log(HZ_ERROR, "arena", "free(%p): not allocated", p);
+	hz_gate_leave(&g);
+}
+
+size_t hz_arena_usable(const void *p)
+{
+	struct hz_engine *e = &hz_engine;
+	struct hz_range *r;
+	struct hz_gate g;
+	size_t n = 0;
+
+	hz_gate_enter(&g);
+	hz_lock(&e->lock);
+	r = hz_arena_range(e, p);
+	if (r && hz_range_addr(e, r) == p)
+		n = r->bytes;
+	hz_unlock(&e->lock);
+	hz_gate_leave(&g);
+	return n;
+}
+
+/* ---- changing the size ---- */
+
+/* In place. Lock held; true when it is done. */
+static bool resize(struct hz_engine *e, struct hz_range *r, size_t size,
+		   bool zero)
+{
+	struct hz_span old = hz_span_of(r), now;
+	char *p = hz_range_addr(e, r);
+	uint64_t bytes = r->bytes;
+
+	if (!hz_range_resize(e->ranges, r, size))
+		return false;
+	now = hz_span_of(r);
+	hz_stat_add(HZ_STAT_range_bytes, size - bytes);
+	e->churn++;
+	if (now.n < old.n)
+		hz_span_drop(e, (struct hz_span){ now.first + now.n,
+						  old.n - now.n },
+			     r->kind == HZ_RANGE_MAP);
+	else if (size > bytes)
+		hz_span_revive(e, (struct hz_span){ old.first + old.n - 1,
+						    now.n - old.n + 1 },
+			       p + bytes, p + size, zero);
+	return true;
+}
+
+/* To another place, block by block. The old range owns whole blocks. */
+static void *relocate(struct hz_engine *e, void *p, struct hz_span old,
+		      size_t bytes, size_t size, enum hz_range_kind kind)
+{
+	char *q = hz_arena_take(size, HZ_BLOCK_SIZE, kind, false);
+	uint32_t to;
+
+	if (!q)
+		return NULL;
+	to = (uint32_t)((size_t)(q - e->base) >> HZ_BLOCK_SHIFT);
+	hz_lock(&e->lock);
+	for (uint32_t b = to; b < to + old.n; b++)
+		hz_region_purge(e, b);
+	hz_unlock(&e->lock);
+	hz_region_transfer(e, old.first, to, old.n);
+	if (kind == HZ_RANGE_MAP && size > bytes)
+		hz_arena_clear(e, q + bytes, q + size);
+	hz_lock(&e->lock);
+	hz_arena_give(e, hz_arena_range(e, p), kind == HZ_RANGE_MAP);
+	hz_unlock(&e->lock);
+	return q;
+}
+
+void *hz_arena_resize(void *p, size_t size, bool may_move)
+{
+	struct hz_engine *e = &hz_engine;
+	struct hz_gate g;
+	struct hz_range *r;
+	struct hz_span old = { 0 };
+	enum hz_range_kind kind = HZ_RANGE_FREE;
+	size_t bytes = 0;
+	void *q = NULL;
+
+	hz_gate_enter(&g);
+	hz_lock(&e->lock);
+	r = hz_arena_range(e, p);
+	if (r && hz_range_addr(e, r) == p) {
+		kind = r->kind;
+		bytes = r->bytes;
+		old = hz_span_of(r);
+		may_move = may_move && r->first % HZ_UNITS_PER_BLOCK == 0 &&
+			   (kind == HZ_RANGE_MAP || bytes >= HZ_RANGE_PACK_MAX);
+		if (fits(e, size) && resize(e, r, size, kind == HZ_RANGE_MAP))
+			q = p;
+	}
+	hz_unlock(&e->lock);
+	if (kind != HZ_RANGE_FREE && !q && may_move && size > bytes)
+		q = relocate(e, p, old, bytes, size, kind);
+	hz_gate_leave(&g);
+	return q;
+}
+
+void *hz_arena_realloc(void *p, size_t size)
+{
+	return hz_arena_resize(p, size, true);
+}

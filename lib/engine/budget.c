@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The budget of RAM, in pages.
+ *
+ * Crossing a memory cgroup's limit is SIGKILL, never ENOMEM: the budget is
+ * kept below it, whatever else in the group grows. Limits are read up the
+ * tree, of the unified hierarchy (memory.max, memory.high) and of version 1
+ * (memory.limit_in_bytes); see cgroups(7). The kernel reclaims page cache by
+ * itself, so usage is counted without it.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/knobs.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "engine/budget.h"
+#include "engine/engine.h"
+#include "policy/tier.h"
+
+#define POLL_NS	 50000000ull /* at most this often */
+#define UNLIMITED (1ull << 60)
+
+/* The number behind `key` in a file of "key value" lines, or UNLIMITED. */
+static uint64_t keyed(const char *path, const char *key)
+{
+	char buf[8192];
+	const char *p;
+
+	if (hz_os_slurp(path, buf, sizeof(buf)) <= 0)
+		return UNLIMITED;
+	p = strstr(buf, key);
+	return p ? strtoull(p + strlen(key), NULL, 10) : UNLIMITED;
+}
+
+static uint64_t number(const char *path)
+{
+	char buf[64];
+
+	if (hz_os_slurp(path, buf, sizeof(buf)) <= 0 || buf[0] == 'm')
+		return UNLIMITED; /* "max" */
+	return strtoull(buf, NULL, 10);
+}
+
+uint64_t hz_budget_machine(void)
+{
+	uint64_t kib = keyed("/proc/meminfo", "MemTotal:");
+
+	return kib == UNLIMITED ? UNLIMITED : kib << 10;
+}
+
+/* ---- the memory cgroup ---- */
+
+/* Where this process's group is: the line "N:...memory...:/path" (version 1)
+ * or "0::/path". */
+static bool find_group(struct hz_cgroup *g)
+{
+	char buf[4096], *line, *save = NULL;
+	const char *v1 = NULL, *v2 = NULL;
+
+	if (hz_os_slurp("/proc/self/cgroup", buf, sizeof(buf)) <= 0)
+		return false;
+	for (line = strtok_r(buf, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		char *first = strchr(line, ':');
+		char *path = first ? strchr(first + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		if (first[1] == '\0')
+			v2 = path;
+		else if (strstr(first, "memory"))
+			v1 = path;
+	}
+	g->v1 = v1 != NULL;
+	hz_format(g->path, sizeof(g->path), "%s", v1 ? v1 : v2 ? v2 : "/");
+	return v1 || v2;
+}
+
+static void file_in(const struct hz_cgroup *g, const char *path,
+		    const char *name, char *out, size_t len)
+{
+	hz_format(out, len, "%s%s/%s",
+		  g->v1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup", path,
+		  name);
+}
+
+static uint64_t limit_at(const struct hz_cgroup *g, const char *path)
+{
+	char file[512];
+	uint64_t max, high;
+
+	file_in(g, path, g->v1 ? "memory.limit_in_bytes" : "memory.max", file,
+		sizeof(file));
+	max = number(file);
+	if (g->v1)
+		return max;
+	file_in(g, path, "memory.high", file, sizeof(file));
+	high = number(file);
+	return hz_min(max, high);
+}
+
+bool hz_cgroup_find(struct hz_cgroup *g)
+{
+	char path[sizeof(g->path)];
+	uint64_t best = UNLIMITED;
+
+	g->limit = UNLIMITED;
+	if (!find_group(g))
+		return false;
+	hz_format(path, sizeof(path), "%s",
+		  strcmp(g->path, "/") ? g->path : "");
+	/* In a container the path may be the host's: the root of the mount is
+	 * then our group, and it is looked at last. */
+	for (;;) {
+		uint64_t limit = limit_at(g, path);
+		char *slash = strrchr(path, '/');
+
+		if (limit < best) {
+			best = limit;
+			hz_format(g->path, sizeof(g->path), "%s", path);
+		}
+		if (!path[0])
+			break;
+		*slash = '\0';
+	}
+	g->limit = best >= UNLIMITED ? UNLIMITED : best;
+	return g->limit != UNLIMITED;
+}
+
+uint64_t hz_cgroup_usage(const struct hz_cgroup *g)
+{
+	char file[512];
+	uint64_t used, cache;
+
+	file_in(g, g->path,
+		g->v1 ? "memory.usage_in_bytes" : "memory.current", file,
+		sizeof(file));
+	used = number(file);
+	file_in(g, g->path, "memory.stat", file, sizeof(file));
+	if (g->v1) {
+		uint64_t active = keyed(file, "total_active_file ");
+
+		cache = keyed(file, "total_inactive_file ");
+		cache = cache == UNLIMITED ? 0 : cache;
+		cache += active == UNLIMITED ? 0 : active;
+	} else {
+		cache = keyed(file, "\nfile ");
+		cache = cache == UNLIMITED ? 0 : cache;
+	}
+	return used > cache ? used - cache : 0;
+}
+
+/* ---- the engine's budget ---- */
+
+static struct hz_cgroup group;
+static bool grouped;
+
+static uint64_t ram_knob(void)
+{
+	uint64_t whole = grouped ? group.limit : hz_budget_machine();
+
+	return hz_size_resolve(hz_knobs.ram, whole);
+}
+
+uint64_t hz_budget_start(void)
+{
+	grouped = hz_cgroup_find(&group);
+	return ram_knob();
+}
+
+static uint64_t allowed(uint64_t ours)
+{
+	uint64_t ram = ram_knob(), used, room;
+
+	if (!grouped)
+		return ram;
+	used = hz_cgroup_usage(&group);
+	room = hz_size_resolve(hz_knobs.headroom, group.limit);
+	if (room == HZ_SIZE_AUTO)
+		room = hz_tier_headroom(group.limit);
+	return hz_tier_budget(ram, group.limit,
+			      used > ours ? used - ours : 0, room);
+}
+
+/* Page tables of huge pages: one deposited table of 4 KiB a block, charged
+ * to the group (review of Linux 6.18: 2 KiB a MiB). */
+#define PAGE_COST (HZ_BLOCK_SIZE + HZ_PAGE_SIZE)
+
+void hz_budget_poll(struct hz_engine *e, bool force)
+{
+	uint64_t now = hz_os.now(), bytes;
+	uint32_t cap;
+
+	if (!force && (now - e->budget_checked < POLL_NS || !grouped))
+		return;
+	e->budget_checked = now;
+	bytes = (uint64_t)e->pages * PAGE_COST;
+	hz_unlock(&e->lock);
+	bytes = allowed(bytes);
+	hz_lock(&e->lock);
+	cap = (uint32_t)hz_min(bytes / PAGE_COST, (uint64_t)e->frames);
+	/* Below this the engine cannot move anything. */
+	cap = hz_max(cap, 8u);
+	if (cap == e->cap)
+		return;
+	e->cap = cap;
+	e->free_target = hz_tier_free_target(cap, e->read_ahead, e->depth,
+					     (uint32_t)hz_knobs.free_frames);
+	hz_plan_capacity(e->plan, cap - hz_min(cap / 2, e->free_target));
+	hz_stat_gauge(HZ_STAT_ram_capacity, HZ_STAT_COUNT,
+		      (uint64_t)cap << HZ_BLOCK_SHIFT);
+}

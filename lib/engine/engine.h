@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine: executes the plan through the backends.
+ *
+ * Memory. The region R is one reservation, armed with one userfaultfd; the
+ * frames F are another one, armed with the same descriptor, not inherited by
+ * fork. A huge page belongs either to a block (mapped in R) or to a frame
+ * (mapped in F); `pages` counts both and never exceeds `cap` while anything
+ * can be evicted. UFFDIO_MOVE carries a page from one to the other, so every
+ * page that a block holds leaves an EMPTY frame slot behind in F.
+ *
+ * Threads. None of them allocates, prints through stdio, or touches the
+ * region; all signals are blocked in them.
+ *   hz-fault   reads faults, maps frames, reads blocks from the store
+ *   hz-engine  evicts: unmaps, hashes, writes; serves faults that found no
+ *              frame; grows and shrinks the frame pool; watches the budget
+ *   hz-aux     carries out what the program's threads ask for and what needs
+ *              the userfaultfd; stands in when hz-fault sleeps in the kernel
+ * Their descriptors (userfaultfd, rings, store) live in a descriptor table of
+ * their own (close_range(2) with CLOSE_RANGE_UNSHARE, Linux 5.9): the program
+ * neither sees nor closes them, and keeps its descriptor numbers.
+ *
+ * Lock. `lock` guards every field below that does not say otherwise, all
+ * blocks, ranges, frames and the plan. It is never held over an ioctl that
+ * moves pages, a hash, an I/O or an access to the region: a block in one of
+ * the passing states (FILLING UNMAPPING HASHING MAPPING) belongs to the
+ * thread that put it there. Threads of the program block all signals while
+ * they hold the lock: a handler could touch an evicted block, and its fault
+ * is served under this lock.
+ */
+#ifndef HZ_ENGINE_H
+#define HZ_ENGINE_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/fault.h"
+#include "backend/store.h"
+#include "base/lock.h"
+#include "base/util.h"
+#include "policy/block.h"
+#include "policy/plan.h"
+#include "policy/range.h"
+
+/* A thread's way to the store and to be woken. */
+struct hz_worker {
+	struct hz_queue *queue;
+	int kick; /* eventfd */
+	uint32_t inflight;
+	uint32_t kicked; /* atomic: a wake-up is on its way */
+	uint64_t beat;	 /* atomic: passes through its loop */
+};
+
+enum hz_frame_state {
+	HZ_FRAME_EMPTY, /* no page: its page is in the region */
+	HZ_FRAME_FREE,	/* a page, content of no interest */
+	HZ_FRAME_ZERO,	/* a page of zeros */
+	HZ_FRAME_USED,	/* holds a block's content */
+	HZ_FRAME_STATES
+};
+
+struct hz_frame {
+	uint8_t state; /* enum hz_frame_state */
+	bool io;       /* a transfer on it is in flight */
+	bool orphan;   /* its block was freed; free it when the I/O ends */
+	uint32_t next; /* link of its state's stack */
+	uint32_t block;
+	uint64_t hash[2]; /* of the content being written */
+	struct hz_xfer xfer;
+};
+
+/* What a thread of the program asks of hz-aux; on the caller's stack. */
+enum hz_request_op {
+	HZ_REQ_MOVE,	/* block a -> block b, n blocks; result: blocks done */
+	HZ_REQ_ARM,	/* blocks [a, a + n) */
+	HZ_REQ_DISARM,	/* blocks [a, a + n) */
+	HZ_REQ_QUIESCE, /* before fork: nothing in a frame that counts */
+	HZ_REQ_CHILD,	/* after fork: a is the child's pid */
+	HZ_REQ_EVICT,	/* blocks [a, a + n) out, by hz-engine */
+};
+
+struct hz_request {
+	enum hz_request_op op;
+	uint32_t a, b, n;
+	long result;
+	bool done;
+	struct hz_request *next;
+};
+
+#define HZ_RELATIVES 64
+
+struct hz_engine {
+	struct hz_lock lock;
+	pthread_cond_t changed;	 /* a block left a passing state */
+	pthread_cond_t asked;	 /* a request was queued */
+	pthread_cond_t answered; /* a request was carried out */
+
+	/* fixed after start */
+	char *base; /* region */
+	uint32_t blocks;
+	char *fbase; /* frames */
+	uint32_t frames;
+	const struct hz_fault_ops *fault;
+	const struct hz_store_ops *io;
+	unsigned io_flags; /* HZ_QUEUE_* that passed the probe */
+	struct hz_store store;
+	struct hz_slots *slots;
+	int uffd, pagemap; /* in the engine's descriptor table */
+	int aux_tid;
+	uint32_t read_ahead, depth;
+	uint64_t min_size, min_map;
+
+	enum { HZ_OFF, HZ_STARTING, HZ_RUNNING, HZ_REFUSED } phase;
+	bool frozen;	   /* no eviction, no read-ahead: a fork is near */
+	bool no_evict;	   /* mlockall */
+	bool store_is_full; /* said so once; cleared when a slot is freed */
+
+	struct hz_block *blk;
+	struct hz_block_totals totals;
+	struct hz_ranges *ranges;
+	struct hz_plan *plan;
+	uint32_t blocks_used; /* no block above was ever part of a range */
+	uint32_t steal_hand;  /* see steal_slot() in evict.c */
+
+	/* frames */
+	struct hz_frame *frame;
+	uint32_t stack[HZ_FRAME_STATES]; /* heads; HZ_NONE */
+	uint32_t count[HZ_FRAME_STATES];
+	uint32_t frame_next; /* slots above were never populated */
+	uint32_t pages;	     /* huge pages owned, mapped or in frames */
+	uint32_t cap;	     /* the budget in pages */
+	uint32_t free_target; /* free frames that eviction keeps */
+	uint32_t writing;    /* frames whose write is in flight */
+	uint64_t zero_wanted; /* first touches so far: paces growth */
+
+	/* faults that wait for a frame, oldest first */
+	uint32_t wait_head, wait_tail, waiting;
+
+	uint32_t *dead; /* stack of blocks that were DEAD when pushed */
+	uint32_t dead_count;
+	uint64_t churn; /* allocations and frees so far */
+
+	uint32_t *row_stack; /* free rows of the segment's range table */
+	uint32_t row_count;
+
+	struct hz_request *requests, **requests_end;
+
+	struct {
+		uint32_t next, end; /* blocks to evict because asked to */
+	} order;
+
+	/* fork: processes that may share our pages copy-on-write */
+	uint16_t fork_gen;
+	struct hz_relative {
+		int pid, pidfd; /* pid 0: free; the fd is the engine's */
+	} relative[HZ_RELATIVES];
+
+	/* budget, hz-engine only */
+	uint64_t budget_checked, written;
+
+	struct hz_worker reader, writer; /* hz-fault's and hz-engine's */
+};
+
+extern struct hz_engine hz_engine;
+
+/* ---- engine.c ---- */
+
+/* Start threads and backends. True when tiering works; one message and false
+ * for ever when it does not. Any thread; not from inside. */
+bool hz_engine_start(void);
+/* After fork, in the child; `store_fd` reaches the parent's store. */
+bool hz_engine_restart(int store_fd);
+/* No start may be half done while the process forks. */
+void hz_engine_hold_start(void);
+void hz_engine_release_start(bool in_child);
+void hz_engine_kick(struct hz_worker *w);
+/* Ask hz-aux and wait. The lock is not held. */
+long hz_engine_call(struct hz_request *req);
+uint64_t hz_engine_budget(void);
+
+/* Guard of every entry from a thread of the program: sets hz_inside and
+ * blocks signals. */
+struct hz_gate {
+	sigset_t old;
+};
+void hz_gate_enter(struct hz_gate *g);
+void hz_gate_leave(struct hz_gate *g);
+
+/* ---- frames.c ---- */
+static inline char *hz_block_addr(const struct hz_engine *e, uint32_t b)
+{
+	return e->base + ((size_t)b << HZ_BLOCK_SHIFT);
+}
+
+static inline char *hz_frame_addr(const struct hz_engine *e, uint32_t f)
+{
+	return e->fbase + ((size_t)f << HZ_BLOCK_SHIFT);
+}
+
+static inline uint32_t hz_free_frames(const struct hz_engine *e)
+{
+	return e->count[HZ_FRAME_FREE] + e->count[HZ_FRAME_ZERO];
+}
+
+void hz_frames_init(struct hz_engine *e);
+/* Change a frame's state and list; the only writer. */
+void hz_frame_set(struct hz_engine *e, uint32_t f, enum hz_frame_state to);
+/* A frame with a page, USED from now on, or HZ_NONE. `zeros` prefers one of
+ * zeros and says whether it is. */
+uint32_t hz_frame_take(struct hz_engine *e, bool prefer_zero, bool *zeros);
+/* A frame without a page, USED from now on; HZ_NONE when there is none. */
+uint32_t hz_frame_take_empty(struct hz_engine *e);
+/* New pages, up to n, within the budget unless `force`. Drops the lock while
+ * the kernel clears them. Returns how many. hz-engine only. */
+uint32_t hz_frames_grow(struct hz_engine *e, uint32_t n, bool force);
+/* Give up to n free frames back to the kernel. */
+uint32_t hz_frames_shrink(struct hz_engine *e, uint32_t n);
+
+/* ---- fill.c: into the region ---- */
+/* A fault at addr was read at `now`. Lock held; may drop it. */
+void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
+		   uint64_t now);
+/* Map the frame of block b (READY, STAGED or FILLING). Lock held; drops it. */
+void hz_fill_map(struct hz_engine *e, uint32_t b, bool clear_first);
+/* Give frames to faults that wait for them. Lock held; may drop it. */
+void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w);
+/* A transfer of this thread's queue ended. Lock held; may drop it. */
+void hz_fill_done(struct hz_engine *e, struct hz_worker *w,
+		  struct hz_xfer *x);
+
+/* ---- evict.c: out of the region ---- */
+/* One step of the plan. Lock held; drops it. False when there was nothing to
+ * do. hz-engine only. */
+bool hz_evict_step(struct hz_engine *e, struct hz_worker *w);
+/* Carry out e->order. Lock held; drops it. hz-engine only. */
+void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w);
+void hz_evict_done(struct hz_engine *e, uint32_t f, int res);
+/* Take pages of freed blocks back, up to n. Lock held; drops it. */
+uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n);
+
+/* ---- region.c: what the arena does to blocks ---- */
+bool hz_region_reserve(struct hz_engine *e, uint64_t bytes);
+/* Blocks below `end` are in use from now on. Lock held. */
+void hz_region_use(struct hz_engine *e, uint32_t end);
+/* Wait until block b is in no passing state. Lock held. */
+void hz_region_settle(struct hz_engine *e, uint32_t b);
+/* Forget the content of block b: DEAD (page kept for the next allocation) or
+ * ZERO. Lock held; may wait. */
+void hz_region_drop(struct hz_engine *e, uint32_t b);
+/* The same, and the page goes back to the kernel at once. */
+void hz_region_purge(struct hz_engine *e, uint32_t b);
+/* Make the blocks resident and keep them so. The lock is not held: faults. */
+void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n,
+		   bool bring_in);
+/* Content of [from, from + n) becomes that of [to, ...); `to` is fresh. The
+ * lock is not held. */
+int hz_region_transfer(struct hz_engine *e, uint32_t from, uint32_t to,
+		       uint32_t n);
+/* Hand blocks back to the kernel, with their content when `keep`. */
+int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n,
+			bool keep);
+/* Take fully unmapped NATIVE blocks back. */
+void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n);
+/* HZ_REQ_MOVE, in hz-aux. */
+long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
+		    uint32_t n);
+
+/* ---- threads.c ---- */
+/* The three threads' bodies; each returns only when the process ends. */
+void *hz_thread_fault(void *engine);
+void *hz_thread_engine(void *engine);
+void *hz_thread_aux(void *engine);
+/* Common beginning of our threads: name, signals, hz_inside. */
+void hz_thread_begin(const char *name);
+
+/* ---- budget.c ---- */
+/* Recompute `cap` if the last time was long ago (`force`: at once). Drops the
+ * lock while it reads /proc and the cgroup. */
+void hz_budget_poll(struct hz_engine *e, bool force);
+
+/* ---- fork.c ---- */
+void hz_fork_quiesce(struct hz_engine *e);
+void hz_fork_watch(struct hz_engine *e, int pid);
+/* May block b, refused with EBUSY, be made exclusive again? Lock held; may
+ * drop it. True: try the move once more. */
+bool hz_fork_reclaim(struct hz_engine *e, uint32_t b);
+
+/* ---- rows.c: range rows of the segment ---- */
+void hz_rows_init(struct hz_engine *e);
+void hz_rows_add(struct hz_engine *e, struct hz_range *r);
+void hz_rows_drop(struct hz_engine *e, struct hz_range *r);
+/* Refresh all rows and gauges. Lock held. */
+void hz_rows_refresh(struct hz_engine *e);
+
+#endif

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Out of the region: one step of the plan at a time, in hz-engine.
+ *
+ * A block is first moved to an empty frame slot: from then on a touch is a
+ * fault, and the content stands still. Then it is compared: all zeros need
+ * no slot, a hash equal to the slot's needs no write. Only what changed is
+ * written. A touch at any point before the write turns the eviction back at
+ * the price of one move; during the write it waits for its end.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/knobs.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "checksum.h"
+#include "engine/engine.h"
+
+/* ---- unmapping ---- */
+
+static int move_out(struct hz_engine *e, uint32_t b, uint32_t f)
+{
+	int rc;
+
+	hz_unlock(&e->lock);
+	rc = e->fault->move(e->uffd, hz_frame_addr(e, f), hz_block_addr(e, b),
+			    HZ_BLOCK_SIZE);
+	hz_lock(&e->lock);
+	return rc;
+}
+
+/* RESIDENT -> STAGED. False: it stays, or the program took it back. */
+static bool unmap(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+	uint32_t f = hz_frame_take_empty(e);
+	int rc;
+
+	if (f == HZ_NONE)
+		return false;
+	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
+	rc = move_out(e, b, f);
+	if (rc == -EBUSY && blk->fork_gen != e->fork_gen &&
+	    hz_fork_reclaim(e, b))
+		rc = move_out(e, b, f);
+	if (rc < 0) {
+		hz_frame_set(e, f, HZ_FRAME_EMPTY);
+		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
+		hz_stat_add(HZ_STAT_evict_busy, 1);
+		blk->flags |= HZ_BLKF_PINNED;
+		if (blk->flags & HZ_BLKF_WANTED)
+			e->fault->wake(e->uffd, hz_block_addr(e, b),
+				       HZ_BLOCK_SIZE);
+		blk->flags &= (uint8_t)~HZ_BLKF_WANTED;
+		pthread_cond_broadcast(&e->changed);
+		return false;
+	}
+	blk->flags &= (uint8_t)~HZ_BLKF_PINNED;
+	blk->frame = f;
+	e->frame[f].block = b;
+	hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
+	pthread_cond_broadcast(&e->changed);
+	if (!(blk->flags & HZ_BLKF_WANTED))
+		return true;
+	hz_stat_add(HZ_STAT_evict_cancelled, 1);
+	hz_fill_map(e, b, false);
+	hz_plan_access(e->plan, b, HZ_ACCESS_SOFT, hz_os.now());
+	return false;
+}
+
+/* ---- comparing and writing ---- */
+
+struct look {
+	bool zero, clean;
+	uint64_t hash[2];
+};
+
+static struct look look_at(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+	const void *mem = hz_frame_addr(e, blk->frame);
+	struct look l = { 0 };
+
+	hz_block_set(&e->totals, blk, HZ_BLK_HASHING);
+	hz_unlock(&e->lock);
+	l.zero = hz_is_zero(mem, HZ_BLOCK_SIZE);
+	if (!l.zero)
+		hz_checksum(mem, HZ_BLOCK_SIZE, l.hash);
+	hz_lock(&e->lock);
+	l.clean = (blk->flags & HZ_BLKF_SLOT) && blk->hash[0] == l.hash[0] &&
+		  blk->hash[1] == l.hash[1];
+	return l;
+}
+
+static void drop_slot(struct hz_engine *e, struct hz_block *blk)
+{
+	if (blk->slot != HZ_NONE)
+		hz_slots_put(e->slots, blk->slot);
+	blk->slot = HZ_NONE;
+	blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
+	e->store_is_full = false;
+}
+
+static void moved_out(void)
+{
+	hz_stat_add(HZ_STAT_move_out_count, 1);
+	hz_stat_add(HZ_STAT_move_out_bytes, HZ_BLOCK_SIZE);
+}
+
+/* The frame is free again; the block's content is elsewhere. */
+static void leave_frame(struct hz_engine *e, uint32_t b,
+			enum hz_block_state to, enum hz_frame_state frame)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	hz_frame_set(e, blk->frame, frame);
+	blk->frame = HZ_NONE;
+	hz_block_set(&e->totals, blk, to);
+	pthread_cond_broadcast(&e->changed);
+	moved_out();
+}
+
+/* The store is full, but mapped blocks may hold slots with copies that only
+ * save a later write: RAM and store together are the capacity. The hand moves
+ * on from call to call, so a pass over the region is paid once. */
+static uint32_t steal_slot(struct hz_engine *e)
+{
+	uint32_t tries = hz_min(e->blocks_used, 4096u);
+
+	while (tries--) {
+		struct hz_block *blk = &e->blk[e->steal_hand];
+
+		if (++e->steal_hand >= e->blocks_used)
+			e->steal_hand = 0;
+		if (blk->state == HZ_BLK_RESIDENT && blk->slot != HZ_NONE) {
+			drop_slot(e, blk);
+			return hz_slots_get(e->slots);
+		}
+	}
+	return HZ_NONE;
+}
+
+/* A slot that may be overwritten: the block's own unless a forked process
+ * still refers to it. */
+static bool own_slot(struct hz_engine *e, struct hz_block *blk)
+{
+	uint32_t slot = blk->slot;
+
+	if (slot != HZ_NONE && !hz_slots_shared(e->slots, slot))
+		return true;
+	if (hz_knobs.write_cap.bytes &&
+	    e->written + HZ_BLOCK_SIZE > hz_knobs.write_cap.bytes)
+		return false;
+	slot = hz_slots_get(e->slots);
+	if (slot == HZ_NONE)
+		slot = steal_slot(e);
+	if (slot == HZ_NONE)
+		return false;
+	drop_slot(e, blk);
+	blk->slot = slot;
+	return true;
+}
+
+static void say_full(struct hz_engine *e, const char *why)
+{
+	hz_stat_add(HZ_STAT_store_full, 1);
+	if (!e->store_is_full)
+		hz_log_once(HZ_WARN, "store",
+			    "full: changed blocks stay in RAM and the budget "
+			    "may be exceeded (%s)",
+			    why);
+	e->store_is_full = true;
+}
+
+/* Back to STAGED: the content could not be stored. */
+static void cannot_store(struct hz_engine *e, uint32_t b, const char *why)
+{
+	say_full(e, why);
+	hz_block_set(&e->totals, &e->blk[b], HZ_BLK_STAGED);
+	pthread_cond_broadcast(&e->changed);
+	hz_fill_map(e, b, false);
+}
+
+static bool start_write(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+			const struct look *l)
+{
+	struct hz_block *blk = &e->blk[b];
+	struct hz_frame *fr = &e->frame[blk->frame];
+
+	if (!own_slot(e, blk)) {
+		cannot_store(e, b,
+			     hz_knobs.write_cap.bytes ?
+				     "write_cap or store_size reached" :
+				     "raise --store-size or free space");
+		return false;
+	}
+	blk->flags &= (uint8_t)~HZ_BLKF_SLOT; /* until it is written */
+	fr->hash[0] = l->hash[0];
+	fr->hash[1] = l->hash[1];
+	fr->xfer = (struct hz_xfer){ .buf = hz_frame_addr(e, blk->frame),
+				     .slot = blk->slot,
+				     .write = true,
+				     .tag = blk->frame };
+	if (e->io->submit(w->queue, &fr->xfer) < 0) {
+		hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
+		hz_fill_map(e, b, false);
+		return false;
+	}
+	w->inflight++;
+	e->writing++;
+	fr->io = true;
+	hz_block_set(&e->totals, blk, HZ_BLK_WRITING);
+	return true;
+}
+
+/* STAGED -> out, or back when it was touched. */
+static bool put_away(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+	struct look l = look_at(e, b);
+
+	if (blk->flags & HZ_BLKF_WANTED) {
+		hz_stat_add(HZ_STAT_evict_cancelled, 1);
+		hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
+		hz_fill_map(e, b, false);
+		hz_plan_access(e->plan, b, HZ_ACCESS_SOFT, hz_os.now());
+		return false;
+	}
+	if (l.zero) {
+		drop_slot(e, blk);
+		hz_stat_add(HZ_STAT_zero_drops, 1);
+		leave_frame(e, b, HZ_BLK_ZERO, HZ_FRAME_ZERO);
+		return true;
+	}
+	if (l.clean) {
+		hz_stat_add(HZ_STAT_clean_drops, 1);
+		leave_frame(e, b, HZ_BLK_STORED, HZ_FRAME_FREE);
+		return true;
+	}
+	return start_write(e, w, b, &l);
+}
+
+static bool no_space(int res)
+{
+	return res == -ENOSPC || res == -EDQUOT || res == -EFBIG;
+}
+
+static void write_failed(struct hz_engine *e, uint32_t b, int res)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	hz_stat_add(HZ_STAT_store_errors, 1);
+	if (no_space(res))
+		say_full(e, "no space left on the store's file system");
+	else
+		hz_log_once(HZ_ERROR, "store",
+			    "a write failed (%m): the block stays in RAM",
+			    res);
+	drop_slot(e, blk);
+	e->store_is_full = true;
+	hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
+	hz_fill_map(e, b, false);
+	hz_plan_access(e->plan, b, HZ_ACCESS_SOFT, hz_os.now());
+}
+
+void hz_evict_done(struct hz_engine *e, uint32_t f, int res)
+{
+	struct hz_frame *fr = &e->frame[f];
+	uint32_t b = fr->block;
+	struct hz_block *blk;
+
+	e->writing--;
+	if (res == 0) {
+		hz_stat_add(HZ_STAT_store_write, HZ_BLOCK_SIZE);
+		e->written += HZ_BLOCK_SIZE;
+	}
+	if (fr->orphan) {
+		/* Freed while the write ran: only now may the slot serve
+		 * another block, or two writes could cross. */
+		hz_slots_put(e->slots, fr->xfer.slot);
+		hz_frame_set(e, f, HZ_FRAME_FREE);
+		return;
+	}
+	if (res < 0) {
+		write_failed(e, b, res);
+		return;
+	}
+	blk = &e->blk[b];
+	blk->flags |= HZ_BLKF_SLOT;
+	blk->hash[0] = fr->hash[0];
+	blk->hash[1] = fr->hash[1];
+	hz_block_set(&e->totals, blk, HZ_BLK_READY);
+	if (blk->flags & HZ_BLKF_WANTED) {
+		hz_stat_add(HZ_STAT_evict_cancelled, 1);
+		hz_fill_map(e, b, false);
+		return;
+	}
+	leave_frame(e, b, HZ_BLK_STORED, HZ_FRAME_FREE);
+}
+
+/* ---- freed blocks ---- */
+
+static bool reclaim_dead(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+	uint32_t f = hz_frame_take_empty(e);
+
+	if (f == HZ_NONE)
+		return false;
+	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
+	if (move_out(e, b, f) == 0) {
+		hz_frame_set(e, f, HZ_FRAME_FREE);
+	} else {
+		/* Pinned or shared, but nobody's: let the kernel have it. */
+		hz_frame_set(e, f, HZ_FRAME_EMPTY);
+		hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE,
+			      MADV_DONTNEED);
+		e->pages--;
+	}
+	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
+	pthread_cond_broadcast(&e->changed);
+	if (blk->flags & HZ_BLKF_WANTED) {
+		blk->flags &= (uint8_t)~HZ_BLKF_WANTED;
+		e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
+	}
+	return true;
+}
+
+uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n)
+{
+	uint32_t got = 0;
+
+	while (got < n && e->dead_count) {
+		uint32_t b = e->dead[--e->dead_count];
+
+		e->blk[b].flags &= (uint8_t)~HZ_BLKF_ON_DEAD;
+		if (e->blk[b].state == HZ_BLK_DEAD && reclaim_dead(e, b))
+			got++;
+	}
+	return got;
+}
+
+/* ---- one step ---- */
+
+static bool carry_out(struct hz_engine *e, struct hz_worker *w,
+		      struct hz_choice c)
+{
+	struct hz_block *blk = &e->blk[c.block];
+
+	if (c.action == HZ_ACT_DROP) {
+		if (blk->state != HZ_BLK_READY)
+			return false;
+		hz_stat_add(HZ_STAT_prefetch_dropped, 1);
+		hz_frame_set(e, blk->frame, HZ_FRAME_FREE);
+		blk->frame = HZ_NONE;
+		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		return true;
+	}
+	if (blk->flags & HZ_BLKF_STICKY)
+		return false;
+	if (blk->state == HZ_BLK_RESIDENT && !unmap(e, c.block))
+		return false;
+	if (c.action == HZ_ACT_TRIAL)
+		return blk->state == HZ_BLK_STAGED;
+	return blk->state == HZ_BLK_STAGED && put_away(e, w, c.block);
+}
+
+bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
+{
+	struct hz_choice c;
+
+	if (hz_evict_dead(e, 1))
+		return true;
+	if (e->frozen || e->no_evict)
+		return false;
+	c = hz_plan_choose(e->plan);
+	if (c.action == HZ_ACT_NONE)
+		return false;
+	if (carry_out(e, w, c))
+		hz_plan_done(e->plan, c);
+	else
+		hz_plan_refused(e->plan, c);
+	return true;
+}
+
+void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w)
+{
+	while (e->order.next < e->order.end && w->inflight < e->depth) {
+		struct hz_choice c = { HZ_ACT_EVICT, e->order.next++ };
+
+		if (carry_out(e, w, c))
+			hz_plan_done(e->plan, c);
+	}
+	if (e->order.next >= e->order.end)
+		pthread_cond_broadcast(&e->changed);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Into the region: faults, read-ahead, and the end of every transfer.
+ *
+ * Runs in hz-fault; hz-engine calls it for faults that found no frame, and
+ * hz-aux when it stands in. All of it under the engine's lock, which is
+ * dropped around moves, clears and checks; a block that is worked on outside
+ * the lock is in a passing state.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/knobs.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "checksum.h"
+#include "engine/engine.h"
+
+/* Frames that read-ahead leaves to demand faults. */
+#define AHEAD_RESERVE 2
+
+/* ---- mapping ---- */
+
+static void pause_us(unsigned us)
+{
+	struct timespec ts = { .tv_nsec = us * 1000L };
+
+	nanosleep(&ts, NULL);
+}
+
+/* EAGAIN means a page lock or a changing address space: never for long. */
+static int move_in(struct hz_engine *e, char *dst, char *src)
+{
+	int rc = -EAGAIN;
+
+	for (unsigned i = 0; rc == -EAGAIN && i < 10000; i++) {
+		rc = e->fault->move(e->uffd, dst, src, HZ_BLOCK_SIZE);
+		if (rc == -EAGAIN && i < 64)
+			sched_yield();
+		else if (rc == -EAGAIN)
+			pause_us(100);
+	}
+	return rc;
+}
+
+static void mapped(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	blk->frame = HZ_NONE;
+	blk->fork_gen = e->fork_gen;
+	hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
+	if (blk->flags & HZ_BLKF_WANTED)
+		hz_stat_add(HZ_STAT_fault_stall,
+			    hz_os.now() - blk->wanted_ns);
+	blk->flags &= (uint8_t)~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND);
+	pthread_cond_broadcast(&e->changed);
+}
+
+/* The page moved with the frame, or its bytes were copied and it stays. */
+static void release_source(struct hz_engine *e, uint32_t f, bool copied)
+{
+	hz_frame_set(e, f, copied ? HZ_FRAME_FREE : HZ_FRAME_EMPTY);
+	if (copied)
+		e->pages++;
+}
+
+void hz_fill_map(struct hz_engine *e, uint32_t b, bool clear_first)
+{
+	struct hz_block *blk = &e->blk[b];
+	char *dst = hz_block_addr(e, b);
+	uint32_t f = blk->frame;
+	bool copied = false;
+	int rc;
+
+	if (blk->state != HZ_BLK_FILLING)
+		hz_block_set(&e->totals, blk, HZ_BLK_MAPPING);
+	hz_unlock(&e->lock);
+	if (clear_first)
+		memset(hz_frame_addr(e, f), 0, HZ_BLOCK_SIZE);
+	rc = move_in(e, dst, hz_frame_addr(e, f));
+	if (rc < 0) {
+		/* The program changed the mapping with a raw system call. */
+		copied = true;
+		rc = e->fault->copy(e->uffd, dst, hz_frame_addr(e, f),
+				    HZ_BLOCK_SIZE);
+		e->fault->wake(e->uffd, dst, HZ_BLOCK_SIZE);
+	}
+	hz_lock(&e->lock);
+	if (rc < 0)
+		hz_log(HZ_ERROR, "fault", "cannot map block %u (%m)", b, rc);
+	release_source(e, f, copied);
+	mapped(e, b);
+}
+
+static void fill_zero(struct hz_engine *e, uint32_t b, uint32_t f, bool zeros)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	blk->frame = f;
+	e->frame[f].block = b;
+	hz_block_set(&e->totals, blk, HZ_BLK_FILLING);
+	hz_fill_map(e, b, !zeros);
+}
+
+/* ---- reading ---- */
+
+static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		       uint32_t f)
+{
+	struct hz_block *blk = &e->blk[b];
+	struct hz_frame *fr = &e->frame[f];
+
+	fr->xfer = (struct hz_xfer){ .buf = hz_frame_addr(e, f),
+				     .slot = blk->slot,
+				     .tag = f };
+	if (e->io->submit(w->queue, &fr->xfer) < 0) {
+		hz_frame_set(e, f, HZ_FRAME_FREE);
+		return false;
+	}
+	w->inflight++;
+	fr->io = true;
+	fr->block = b;
+	blk->frame = f;
+	hz_block_set(&e->totals, blk, HZ_BLK_READING);
+	return true;
+}
+
+static void wait_for_frame(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	if (blk->flags & HZ_BLKF_WAITING)
+		return;
+	blk->flags |= HZ_BLKF_WAITING;
+	blk->wait_next = HZ_NONE;
+	if (e->wait_tail == HZ_NONE)
+		e->wait_head = b;
+	else
+		e->blk[e->wait_tail].wait_next = b;
+	e->wait_tail = b;
+	e->waiting++;
+	hz_stat_add(HZ_STAT_fault_no_frame, 1);
+	hz_engine_kick(&e->writer);
+}
+
+/* Begin to serve block b (ZERO or STORED); false when there is no frame. */
+static bool serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	bool zero = e->blk[b].state == HZ_BLK_ZERO, zeros;
+	uint32_t f = hz_frame_take(e, zero, &zeros);
+
+	if (f == HZ_NONE)
+		return false;
+	if (!zero && !w) { /* no queue here: hz-engine reads it */
+		hz_frame_set(e, f, HZ_FRAME_FREE);
+		return false;
+	}
+	if (zero) {
+		fill_zero(e, b, f, zeros);
+		return true;
+	}
+	e->blk[b].flags |= HZ_BLKF_DEMAND;
+	return start_read(e, w, b, f);
+}
+
+void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w)
+{
+	while (e->wait_head != HZ_NONE && hz_free_frames(e)) {
+		uint32_t b = e->wait_head;
+		struct hz_block *blk = &e->blk[b];
+
+		if (blk->state == HZ_BLK_STORED && w->inflight >= e->depth)
+			break;
+		e->wait_head = blk->wait_next;
+		if (e->wait_head == HZ_NONE)
+			e->wait_tail = HZ_NONE;
+		e->waiting--;
+		blk->flags &= (uint8_t)~HZ_BLKF_WAITING;
+		if (blk->state != HZ_BLK_ZERO && blk->state != HZ_BLK_STORED)
+			e->fault->wake(e->uffd, hz_block_addr(e, b),
+				       HZ_BLOCK_SIZE);
+		else if (!serve(e, w, b))
+			wait_for_frame(e, b);
+	}
+}
+
+static void read_ahead(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	uint32_t next[64];
+	unsigned n;
+
+	if (e->frozen || e->waiting || !w)
+		return;
+	n = hz_plan_ahead(e->plan, b, next, hz_array_len(next));
+	for (unsigned i = 0; i < n; i++) {
+		bool zeros;
+		uint32_t f;
+
+		if (next[i] >= e->blocks ||
+		    e->blk[next[i]].state != HZ_BLK_STORED)
+			continue;
+		if (hz_free_frames(e) <= AHEAD_RESERVE ||
+		    w->inflight + AHEAD_RESERVE >= e->depth)
+			break;
+		f = hz_frame_take(e, false, &zeros);
+		if (f == HZ_NONE || !start_read(e, w, next[i], f))
+			break;
+		hz_plan_prefetched(e->plan, next[i]);
+	}
+	e->io->flush(w->queue);
+}
+
+/* ---- faults ---- */
+
+static void want(struct hz_block *blk, uint64_t now)
+{
+	if (!(blk->flags & HZ_BLKF_WANTED))
+		blk->wanted_ns = now;
+	blk->flags |= HZ_BLKF_WANTED;
+}
+
+static void note(struct hz_engine *e, uint32_t b, enum hz_access how,
+		 uint64_t now)
+{
+	struct hz_range *r = hz_range_at(e->ranges, b * HZ_UNITS_PER_BLOCK);
+
+	hz_plan_access(e->plan, b, how, now);
+	if (r) {
+		r->faults++;
+		r->last_fault = now;
+	}
+}
+
+static void fault_missing(struct hz_engine *e, struct hz_worker *w,
+			  uint32_t b, uint64_t now)
+{
+	struct hz_block *blk = &e->blk[b];
+	bool zero = blk->state == HZ_BLK_ZERO;
+
+	if (blk->flags & HZ_BLKF_WAITING)
+		return;
+	want(blk, now);
+	note(e, b, zero ? HZ_ACCESS_ZERO : HZ_ACCESS_DEMAND, now);
+	hz_stat_add(zero ? HZ_STAT_fault_zero : HZ_STAT_fault_demand, 1);
+	e->zero_wanted += zero;
+	/* First come, first served: do not overtake who waits already. */
+	if (e->waiting || !serve(e, w, b))
+		wait_for_frame(e, b);
+	if (!zero && w) {
+		e->io->flush(w->queue);
+		read_ahead(e, w, b);
+	}
+}
+
+static void fault_in_frame(struct hz_engine *e, struct hz_worker *w,
+			   uint32_t b, uint64_t now)
+{
+	struct hz_block *blk = &e->blk[b];
+	bool ahead = blk->state == HZ_BLK_READY;
+
+	want(blk, now);
+	hz_stat_add(HZ_STAT_fault_prefetched, 1);
+	if (ahead)
+		hz_stat_add(HZ_STAT_move_in_count, 1);
+	if (ahead)
+		hz_stat_add(HZ_STAT_move_in_bytes, HZ_BLOCK_SIZE);
+	hz_fill_map(e, b, false);
+	note(e, b, ahead ? HZ_ACCESS_AHEAD : HZ_ACCESS_SOFT, now);
+	if (ahead)
+		read_ahead(e, w, b);
+}
+
+/* The page should be there. If it is not, the program discarded it with a
+ * system call that we did not see: zeros are what it must read. */
+static void fault_present(struct hz_engine *e, uintptr_t addr)
+{
+	void *page = (void *)hz_align_down(addr, HZ_PAGE_SIZE);
+
+	if (e->fault->zero_page(e->uffd, page) < 0)
+		e->fault->wake(e->uffd, page, HZ_PAGE_SIZE);
+}
+
+static void fault_passing(struct hz_engine *e, uint32_t b, uint64_t now)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	if (!(blk->flags & HZ_BLKF_WANTED)) {
+		if (blk->state == HZ_BLK_READING) {
+			note(e, b, HZ_ACCESS_DEMAND, now);
+			hz_stat_add(HZ_STAT_fault_demand, 1);
+			hz_stat_add(HZ_STAT_fault_late, 1);
+		} else if (blk->state == HZ_BLK_WRITING) {
+			note(e, b, HZ_ACCESS_SOFT, now);
+		}
+	}
+	want(blk, now);
+}
+
+void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
+		   uint64_t now)
+{
+	uint32_t b = (uint32_t)((addr - (uintptr_t)e->base) >> HZ_BLOCK_SHIFT);
+
+	if (b >= e->blocks) {
+		/* Our frames are touched only while they are present. */
+		hz_log(HZ_ERROR, "fault", "stray fault at %lx",
+		       (unsigned long)addr);
+		return;
+	}
+	switch ((enum hz_block_state)e->blk[b].state) {
+	case HZ_BLK_ZERO:
+	case HZ_BLK_STORED:
+		fault_missing(e, w, b, now);
+		break;
+	case HZ_BLK_READY:
+	case HZ_BLK_STAGED:
+		fault_in_frame(e, w, b, now);
+		break;
+	case HZ_BLK_POISONED:
+		if (e->fault->poison(e->uffd, hz_block_addr(e, b),
+				     HZ_BLOCK_SIZE) < 0)
+			e->fault->wake(e->uffd, hz_block_addr(e, b),
+				       HZ_BLOCK_SIZE);
+		break;
+	case HZ_BLK_RESIDENT:
+	case HZ_BLK_DEAD:
+	case HZ_BLK_NATIVE:
+		fault_present(e, addr);
+		break;
+	default:
+		fault_passing(e, b, now);
+	}
+}
+
+/* ---- the end of a transfer ---- */
+
+static void poison(struct hz_engine *e, uint32_t b, int rc, const char *what)
+{
+	struct hz_block *blk = &e->blk[b];
+	char *addr = hz_block_addr(e, b);
+
+	hz_block_set(&e->totals, blk, HZ_BLK_POISONED);
+	blk->frame = HZ_NONE;
+	hz_stat_add(HZ_STAT_poisoned, 1);
+	hz_log(HZ_ERROR, "store",
+	       "%s of block at %p, slot %u, failed (%m): its content is "
+	       "lost; access raises SIGBUS",
+	       what, addr, blk->slot, rc);
+	if (e->fault->poison(e->uffd, addr, HZ_BLOCK_SIZE) < 0)
+		hz_log(HZ_ERROR, "store",
+		       "this kernel cannot poison memory (Linux 6.6 can): "
+		       "threads that touch the block stop for ever");
+	pthread_cond_broadcast(&e->changed);
+}
+
+/* With the knob `verify`: is it what was written? Drops the lock; the block
+ * stays READING meanwhile. */
+static bool verified(struct hz_engine *e, struct hz_block *blk, uint32_t f)
+{
+	uint64_t expect[2] = { blk->hash[0], blk->hash[1] }, got[2];
+
+	if (!hz_knobs.verify)
+		return true;
+	hz_unlock(&e->lock);
+	hz_checksum(hz_frame_addr(e, f), HZ_BLOCK_SIZE, got);
+	hz_lock(&e->lock);
+	return got[0] == expect[0] && got[1] == expect[1];
+}
+
+static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
+		      int res)
+{
+	struct hz_frame *fr = &e->frame[f];
+	uint32_t b = fr->block;
+	struct hz_block *blk = &e->blk[b];
+
+	hz_stat_add(HZ_STAT_store_read, HZ_BLOCK_SIZE);
+	if (res == 0 && !fr->orphan && !verified(e, blk, f))
+		res = -EBADMSG;
+	if (fr->orphan || res < 0) {
+		bool lost = !fr->orphan;
+
+		hz_frame_set(e, f, HZ_FRAME_FREE);
+		if (lost)
+			poison(e, b, res, "read");
+		if (res < 0)
+			hz_stat_add(HZ_STAT_store_errors, 1);
+		return;
+	}
+	hz_block_set(&e->totals, blk, HZ_BLK_READY);
+	if (!(blk->flags & HZ_BLKF_WANTED)) {
+		pthread_cond_broadcast(&e->changed);
+		return;
+	}
+	hz_stat_add(HZ_STAT_move_in_count, 1);
+	hz_stat_add(HZ_STAT_move_in_bytes, HZ_BLOCK_SIZE);
+	hz_fill_map(e, b, false);
+}
+
+void hz_fill_done(struct hz_engine *e, struct hz_worker *w, struct hz_xfer *x)
+{
+	uint32_t f = x->tag;
+	bool write = x->write;
+
+	w->inflight--;
+	e->frame[f].io = false;
+	if (write)
+		hz_evict_done(e, f, x->res);
+	else
+		read_done(e, w, f, x->res);
+}

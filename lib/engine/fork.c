@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fork: the child reads right data, and the parent can evict again.
+ *
+ * A child inherits the region without its userfaultfd, so a block that is not
+ * mapped would read as zeros. Before the fork everything that is only in a
+ * frame goes back to the region (frames are not inherited); what is in a slot
+ * stays there, and the slots are shared copy-on-write (store_slots.c). In the
+ * child a new engine starts before fork() returns.
+ *
+ * After a fork a resident page is shared, and UFFDIO_MOVE refuses it with
+ * EBUSY, also when the child is long gone: until somebody writes to it.
+ * MADV_POPULATE_WRITE (Linux 5.14) does that without changing a byte; done
+ * while the child lives it would split the huge page and double the memory,
+ * so it waits until no relative has our address space any more.
+ *
+ * vfork and posix_spawn share the address space and need nothing.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "backend/uffd_abi.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "engine/arena.h"
+#include "engine/engine.h"
+
+/* From prepare to parent/child, in the forking thread, which holds the
+ * engine's lock all the while. */
+static struct {
+	bool held;
+	bool no_row; /* the child gets no share of the slots */
+	int store_fd;
+	int parent;
+	struct hz_gate gate;
+} fork_state;
+
+/* ---- relatives ---- */
+
+void hz_fork_watch(struct hz_engine *e, int pid)
+{
+	for (unsigned i = 0; i < HZ_RELATIVES; i++) {
+		struct hz_relative *r = &e->relative[i];
+
+		if (r->pid)
+			continue;
+		r->pidfd = hz_os.pidfd_open(pid);
+		r->pid = r->pidfd < 0 ? 0 : pid;
+		return;
+	}
+	hz_log_once(HZ_INFO, "fork",
+		    "more than %d living children: blocks shared with the "
+		    "others are evicted only after they ended",
+		    HZ_RELATIVES);
+}
+
+/* An address that only a process with our address space has. EPERM (another
+ * user's, or ptrace is restricted) counts as sharing. */
+static bool has_our_memory(int pid)
+{
+	static char mark = 1;
+	char got;
+	struct iovec here = { &got, 1 }, there = { &mark, 1 };
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1 ||
+	       (errno != EFAULT && errno != ESRCH);
+}
+
+static bool shares(struct hz_relative *r)
+{
+	struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
+
+	/* Readable: it ended. Other memory: it called exec. */
+	if (poll(&p, 1, 0) != 1 && has_our_memory(r->pid))
+		return true;
+	hz_os.close(r->pidfd);
+	r->pid = 0;
+	return false;
+}
+
+bool hz_fork_reclaim(struct hz_engine *e, uint32_t b)
+{
+	int rc;
+
+	for (unsigned i = 0; i < HZ_RELATIVES; i++)
+		if (e->relative[i].pid && shares(&e->relative[i]))
+			return false;
+	hz_unlock(&e->lock);
+	rc = hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE,
+			   MADV_POPULATE_WRITE);
+	hz_lock(&e->lock);
+	if (rc == 0)
+		e->blk[b].fork_gen = e->fork_gen;
+	return rc == 0;
+}
+
+/* ---- before ---- */
+
+static uint64_t passing(const struct hz_engine *e)
+{
+	const uint64_t *n = e->totals.count;
+
+	return n[HZ_BLK_FILLING] + n[HZ_BLK_UNMAPPING] + n[HZ_BLK_HASHING] +
+	       n[HZ_BLK_MAPPING] + n[HZ_BLK_WRITING];
+}
+
+static void map_staged(struct hz_engine *e)
+{
+	for (uint32_t f = 0; f < e->frame_next; f++) {
+		uint32_t b = e->frame[f].block;
+
+		if (e->frame[f].state == HZ_FRAME_USED && b != HZ_NONE &&
+		    e->blk[b].frame == f && e->blk[b].state == HZ_BLK_STAGED)
+			hz_fill_map(e, b, false);
+	}
+}
+
+void hz_fork_quiesce(struct hz_engine *e)
+{
+	e->frozen = true;
+	while (passing(e) || e->totals.count[HZ_BLK_STAGED]) {
+		map_staged(e);
+		if (passing(e))
+			pthread_cond_wait(&e->changed, &e->lock.mtx);
+	}
+}
+
+/* The store's descriptor is in the engine's table. */
+static int borrow_store(struct hz_engine *e)
+{
+	char path[64];
+	int flags = O_RDWR | O_CLOEXEC | (e->store.direct ? O_DIRECT : 0);
+
+	hz_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", e->aux_tid,
+		  e->store.fd);
+	return hz_os.open(path, flags, 0);
+}
+
+void hz_arena_fork_prepare(void)
+{
+	struct hz_engine *e = &hz_engine;
+	struct hz_request quiesce = { .op = HZ_REQ_QUIESCE };
+
+	struct hz_gate gate;
+
+	hz_gate_enter(&gate);
+	hz_engine_hold_start();
+	fork_state.gate = gate;
+	fork_state.held = false;
+	if (e->phase != HZ_RUNNING)
+		return;
+	hz_engine_call(&quiesce);
+	hz_lock(&e->lock);
+	while (passing(e) || e->totals.count[HZ_BLK_STAGED])
+		pthread_cond_wait(&e->changed, &e->lock.mtx);
+	fork_state.held = true;
+	fork_state.parent = getpid();
+	fork_state.store_fd = borrow_store(e);
+	fork_state.no_row = hz_slots_fork_prepare(e->slots) < 0;
+}
+
+/* ---- after, in the parent ---- */
+
+void hz_arena_fork_parent(int pid)
+{
+	struct hz_engine *e = &hz_engine;
+	struct hz_request watch = { .op = HZ_REQ_CHILD, .a = (uint32_t)pid };
+
+	struct hz_gate gate = fork_state.gate;
+
+	if (!fork_state.held) {
+		hz_engine_release_start(false);
+		hz_gate_leave(&gate);
+		return;
+	}
+	hz_slots_fork_parent(e->slots, pid);
+	e->frozen = false;
+	e->fork_gen++;
+	hz_stat_add(HZ_STAT_forks, 1);
+	if (fork_state.store_fd >= 0)
+		hz_os.close(fork_state.store_fd);
+	fork_state.held = false;
+	hz_unlock(&e->lock);
+	hz_engine_release_start(false);
+	if (pid > 0)
+		hz_engine_call(&watch);
+	hz_gate_leave(&gate);
+}
+
+/* ---- after, in the child ---- */
+
+/* Frames and threads were not inherited; slots and resident pages were. */
+static void adopt_block(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	blk->flags &= (uint8_t)~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND |
+				 HZ_BLKF_WAITING | HZ_BLKF_PINNED);
+	blk->frame = HZ_NONE;
+	if (blk->state == HZ_BLK_READING) {
+		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+	} else if (blk->state == HZ_BLK_READY) {
+		hz_plan_forget(e->plan, b);
+		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+	}
+}
+
+static void adopt(struct hz_engine *e)
+{
+	for (uint32_t b = 0; b < e->blocks_used; b++)
+		adopt_block(e, b);
+	hz_os.munmap(e->frame, (size_t)e->frames * sizeof(*e->frame));
+	for (unsigned i = 0; i < HZ_RELATIVES; i++)
+		e->relative[i].pid = 0;
+	e->wait_head = e->wait_tail = HZ_NONE;
+	e->waiting = 0;
+	e->writing = 0;
+	e->frozen = false;
+	e->fork_gen++;
+	e->pages = (uint32_t)(e->totals.count[HZ_BLK_RESIDENT] +
+			      e->totals.count[HZ_BLK_DEAD]);
+}
+
+/* The one case in which the program may not go on: it would read zeros. */
+static void cannot_read(const char *why)
+{
+	hz_log(HZ_ERROR, "fork",
+	       "child %d is stopped: it could not read what its parent "
+	       "evicted (%s)",
+	       (int)getpid(), why);
+	_exit(125);
+}
+
+void hz_arena_fork_child(void)
+{
+	struct hz_engine *e = &hz_engine;
+
+	hz_engine_release_start(true);
+	if (!fork_state.held) {
+		hz_gate_leave(&fork_state.gate);
+		return;
+	}
+	fork_state.held = false;
+	hz_lock_reset(&e->lock);
+	hz_stats_child();
+	hz_slots_fork_child(e->slots);
+	adopt(e);
+	if (fork_state.no_row && e->totals.count[HZ_BLK_STORED])
+		cannot_read("too many processes share the store");
+	if (!hz_engine_restart(fork_state.store_fd))
+		cannot_read("its engine does not start");
+	hz_fork_watch(e, fork_state.parent);
+	hz_os.close(fork_state.store_fd);
+	hz_gate_leave(&fork_state.gate);
+}

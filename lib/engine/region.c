@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the arena does to blocks: forget, keep, move, hand back, take back.
+ *
+ * Everything here runs in a thread of the program, inside the gate, except
+ * hz_region_move() (hz-aux).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backend/uffd_abi.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "engine/engine.h"
+
+/* Blocks moved in one hold of the lock: about a millisecond. */
+#define MOVE_BATCH 16u
+
+bool hz_region_reserve(struct hz_engine *e, uint64_t bytes)
+{
+	/* Address space may be limited (RLIMIT_AS, overcommit): halve until
+	 * it fits. */
+	while (bytes >= 64 * HZ_BLOCK_SIZE) {
+		bytes = hz_align_down(bytes, HZ_BLOCK_SIZE);
+		e->base = hz_os_reserve_aligned(bytes, HZ_BLOCK_SIZE);
+		if (e->base)
+			break;
+		bytes /= 2;
+	}
+	if (!e->base)
+		return false;
+	e->blocks = (uint32_t)(bytes >> HZ_BLOCK_SHIFT);
+	hz_os.madvise(e->base, bytes, MADV_HUGEPAGE);
+	return true;
+}
+
+void hz_region_use(struct hz_engine *e, uint32_t end)
+{
+	while (e->blocks_used < end)
+		hz_block_init(&e->blk[e->blocks_used++]);
+}
+
+static bool passing(enum hz_block_state s)
+{
+	return s == HZ_BLK_FILLING || s == HZ_BLK_UNMAPPING ||
+	       s == HZ_BLK_HASHING || s == HZ_BLK_MAPPING;
+}
+
+void hz_region_settle(struct hz_engine *e, uint32_t b)
+{
+	while (passing(e->blk[b].state))
+		pthread_cond_wait(&e->changed, &e->lock.mtx);
+}
+
+/* ---- forgetting ---- */
+
+static void put_slot(struct hz_engine *e, struct hz_block *blk)
+{
+	if (blk->slot != HZ_NONE)
+		hz_slots_put(e->slots, blk->slot);
+	blk->slot = HZ_NONE;
+	blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
+	e->store_is_full = false;
+}
+
+/* The frame's transfer ends later: it is freed then. */
+static void orphan(struct hz_engine *e, struct hz_block *blk)
+{
+	struct hz_frame *fr = &e->frame[blk->frame];
+
+	fr->orphan = true;
+	if (fr->xfer.write) {
+		/* The slot goes back when the write has ended. */
+		blk->slot = HZ_NONE;
+		blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
+	}
+	blk->frame = HZ_NONE;
+}
+
+static void push_dead(struct hz_engine *e, uint32_t b)
+{
+	if (e->blk[b].flags & HZ_BLKF_ON_DEAD)
+		return;
+	e->blk[b].flags |= HZ_BLKF_ON_DEAD;
+	e->dead[e->dead_count++] = b;
+}
+
+static void drop_framed(struct hz_engine *e, struct hz_block *blk)
+{
+	hz_frame_set(e, blk->frame, HZ_FRAME_FREE);
+	blk->frame = HZ_NONE;
+	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
+}
+
+void hz_region_drop(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	hz_region_settle(e, b);
+	hz_plan_forget(e->plan, b);
+	blk->flags &= (uint8_t)~(HZ_BLKF_STICKY | HZ_BLKF_PINNED |
+				 HZ_BLKF_WANTED);
+	switch ((enum hz_block_state)blk->state) {
+	case HZ_BLK_RESIDENT:
+		hz_block_set(&e->totals, blk, HZ_BLK_DEAD);
+		push_dead(e, b);
+		break;
+	case HZ_BLK_STAGED:
+	case HZ_BLK_READY:
+		drop_framed(e, blk);
+		break;
+	case HZ_BLK_WRITING:
+	case HZ_BLK_READING:
+		orphan(e, blk);
+		hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
+		break;
+	case HZ_BLK_STORED:
+		hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
+		break;
+	default: /* ZERO, DEAD, NATIVE, POISONED */
+		return;
+	}
+	put_slot(e, blk);
+}
+
+void hz_region_purge(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	hz_region_drop(e, b);
+	/* A poisoned page table entry goes with the pages. */
+	if (blk->state != HZ_BLK_DEAD && blk->state != HZ_BLK_POISONED)
+		return;
+	hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE, MADV_DONTNEED);
+	if (blk->state == HZ_BLK_DEAD)
+		e->pages--;
+	else
+		put_slot(e, blk);
+	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
+}
+
+/* ---- keeping ---- */
+
+void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n,
+		   bool bring_in)
+{
+	hz_lock(&e->lock);
+	for (uint32_t b = first; b < first + n; b++)
+		e->blk[b].flags |= HZ_BLKF_STICKY;
+	hz_unlock(&e->lock);
+	for (uint32_t b = first; bring_in && b < first + n; b++)
+		(void)*(volatile char *)hz_block_addr(e, b);
+}
+
+/* ---- moving ---- */
+
+static void move_record(struct hz_engine *e, uint32_t from, uint32_t to)
+{
+	struct hz_block *src = &e->blk[from], *dst = &e->blk[to];
+
+	dst->slot = src->slot;
+	dst->hash[0] = src->hash[0];
+	dst->hash[1] = src->hash[1];
+	dst->flags |= src->flags & (HZ_BLKF_SLOT | HZ_BLKF_STICKY);
+	src->slot = HZ_NONE;
+	src->flags &= (uint8_t)~(HZ_BLKF_SLOT | HZ_BLKF_STICKY);
+	hz_plan_rename(e->plan, from, to);
+}
+
+/* One block; false when it must first be brought in, or cannot be moved. */
+static bool move_one(struct hz_engine *e, uint32_t from, uint32_t to)
+{
+	struct hz_block *src = &e->blk[from], *dst = &e->blk[to];
+	int rc;
+
+	hz_region_settle(e, from);
+	switch ((enum hz_block_state)src->state) {
+	case HZ_BLK_ZERO:
+		return true;
+	case HZ_BLK_STORED:
+		move_record(e, from, to);
+		hz_block_set(&e->totals, dst, HZ_BLK_STORED);
+		hz_block_set(&e->totals, src, HZ_BLK_ZERO);
+		return true;
+	case HZ_BLK_RESIDENT:
+		/* Under the lock: a move faults nobody, and both blocks are
+		 * the caller's alone, so that no passing state is needed. */
+		rc = e->fault->move(e->uffd, hz_block_addr(e, to),
+				    hz_block_addr(e, from), HZ_BLOCK_SIZE);
+		if (rc < 0)
+			return false;
+		move_record(e, from, to);
+		dst->fork_gen = e->fork_gen;
+		hz_block_set(&e->totals, dst, HZ_BLK_RESIDENT);
+		hz_block_set(&e->totals, src, HZ_BLK_ZERO);
+		return true;
+	default:
+		return false;
+	}
+}
+
+long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
+		    uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (!move_one(e, from + i, to + i))
+			break;
+	return i;
+}
+
+int hz_region_transfer(struct hz_engine *e, uint32_t from, uint32_t to,
+		       uint32_t n)
+{
+	struct hz_request req = { .op = HZ_REQ_MOVE };
+	unsigned stuck = 0;
+
+	for (uint32_t i = 0; i < n;) {
+		req.a = from + i;
+		req.b = to + i;
+		req.n = hz_min(n - i, MOVE_BATCH);
+		hz_engine_call(&req);
+		i += (uint32_t)req.result;
+		stuck = req.result ? 0 : stuck + 1;
+		if (req.result == req.n)
+			continue;
+		if (stuck < 4) {
+			/* In a frame: a touch maps it. */
+			(void)*(volatile char *)hz_block_addr(e, from + i);
+			continue;
+		}
+		/* Pinned or shared with a child: its bytes, not its page. */
+		memcpy(hz_block_addr(e, to + i), hz_block_addr(e, from + i),
+		       HZ_BLOCK_SIZE);
+		i++;
+		stuck = 0;
+	}
+	return 0;
+}
+
+/* ---- handing back and taking back ---- */
+
+static bool make_native(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+
+	hz_region_settle(e, b);
+	switch ((enum hz_block_state)blk->state) {
+	case HZ_BLK_NATIVE:
+		return true;
+	case HZ_BLK_RESIDENT:
+	case HZ_BLK_DEAD:
+		e->pages--;
+		break;
+	case HZ_BLK_ZERO:
+	case HZ_BLK_POISONED:
+		break;
+	default:
+		return false;
+	}
+	hz_plan_forget(e->plan, b);
+	put_slot(e, blk);
+	blk->flags &= (uint8_t)~HZ_BLKF_STICKY;
+	hz_block_set(&e->totals, blk, HZ_BLK_NATIVE);
+	hz_stat_add(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);
+	return true;
+}
+
+int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n,
+			bool keep)
+{
+	struct hz_request req = { .op = HZ_REQ_DISARM, .a = first, .n = n };
+
+	for (uint32_t b = first; b < first + n;) {
+		bool done;
+
+		if (keep)
+			hz_region_pin(e, b, 1, e->blk[b].state !=
+						       HZ_BLK_ZERO);
+		hz_lock(&e->lock);
+		if (!keep)
+			hz_region_purge(e, b);
+		done = make_native(e, b);
+		hz_unlock(&e->lock);
+		b += done;
+	}
+	return (int)hz_engine_call(&req);
+}
+
+void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n)
+{
+	char *addr = hz_block_addr(e, first);
+	size_t len = (size_t)n << HZ_BLOCK_SHIFT;
+	struct hz_request req = { .op = HZ_REQ_ARM, .a = first, .n = n };
+
+	if (hz_os.mmap(addr, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+		       -1, 0) < 0)
+		return;
+	hz_os.madvise(addr, len, MADV_HUGEPAGE);
+	if (hz_engine_call(&req) < 0)
+		return;
+	hz_lock(&e->lock);
+	for (uint32_t b = first; b < first + n; b++) {
+		hz_block_set(&e->totals, &e->blk[b], HZ_BLK_ZERO);
+		hz_stat_sub(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);
+	}
+	hz_unlock(&e->lock);
+}

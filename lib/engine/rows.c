@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The segment's table of ranges, and the gauges that are sums. Refreshed by
+ * hz-engine at most once a second: a walk over the blocks of the ranges that
+ * have a row.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "base/os.h"
+#include "base/stats.h"
+#include "engine/engine.h"
+
+#define REFRESH_NS   1000000000ull
+#define REFRESH_MOST 65536u /* blocks looked at in one go */
+
+void hz_rows_init(struct hz_engine *e)
+{
+	e->row_stack = hz_os_reserve(HZ_STATS_RANGES * sizeof(uint32_t));
+	e->row_count = 0;
+	for (uint32_t i = HZ_STATS_RANGES; e->row_stack && i-- > 0;)
+		e->row_stack[e->row_count++] = i;
+}
+
+void hz_rows_add(struct hz_engine *e, struct hz_range *r)
+{
+	struct hz_stats_range row = {
+		.kind = r->kind == HZ_RANGE_MAP ? 2 : 1,
+		.start = (uintptr_t)e->base +
+			 ((uint64_t)r->first << HZ_UNIT_SHIFT),
+		.bytes = r->bytes,
+	};
+
+	hz_stat_add(HZ_STAT_ranges, 1);
+	hz_stat_add(HZ_STAT_range_bytes, r->bytes);
+	if (!e->row_count)
+		return;
+	r->stats_row = e->row_stack[--e->row_count];
+	hz_stats_put_range(r->stats_row, &row);
+}
+
+void hz_rows_drop(struct hz_engine *e, struct hz_range *r)
+{
+	struct hz_stats_range none = { 0 };
+
+	hz_stat_sub(HZ_STAT_ranges, 1);
+	hz_stat_sub(HZ_STAT_range_bytes, r->bytes);
+	if (r->stats_row == HZ_NONE)
+		return;
+	hz_stats_put_range(r->stats_row, &none);
+	e->row_stack[e->row_count++] = r->stats_row;
+	r->stats_row = HZ_NONE;
+}
+
+struct walk {
+	struct hz_engine *e;
+	uint32_t looked;
+};
+
+static bool in_ram(const struct hz_block *blk)
+{
+	switch ((enum hz_block_state)blk->state) {
+	case HZ_BLK_ZERO:
+	case HZ_BLK_STORED:
+	case HZ_BLK_READING:
+	case HZ_BLK_POISONED:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void refresh(void *arg, struct hz_range *r)
+{
+	struct walk *w = arg;
+	struct hz_engine *e = w->e;
+	uint32_t first = r->first / HZ_UNITS_PER_BLOCK;
+	uint32_t last = (r->first + r->units - 1) / HZ_UNITS_PER_BLOCK;
+	struct hz_stats_range row = {
+		.kind = r->kind == HZ_RANGE_MAP ? 2 : 1,
+		.start = (uintptr_t)e->base +
+			 ((uint64_t)r->first << HZ_UNIT_SHIFT),
+		.bytes = r->bytes,
+		.faults = r->faults,
+		.last_fault = r->last_fault,
+	};
+	uint64_t ram = 0, store = 0;
+
+	if (r->stats_row == HZ_NONE || w->looked > REFRESH_MOST)
+		return;
+	for (uint32_t b = first; b <= last; b++) {
+		bool here = in_ram(&e->blk[b]);
+
+		ram += here;
+		store += !here && e->blk[b].slot != HZ_NONE;
+	}
+	w->looked += last - first + 1;
+	row.resident_bytes = hz_min(ram << HZ_BLOCK_SHIFT, r->bytes);
+	row.store_bytes = hz_min(store << HZ_BLOCK_SHIFT,
+				 r->bytes - row.resident_bytes);
+	hz_stats_put_range(r->stats_row, &row);
+}
+
+void hz_rows_refresh(struct hz_engine *e)
+{
+	static uint64_t last;
+	struct walk w = { .e = e };
+	uint64_t now = hz_os.now();
+
+	hz_stat_gauge(HZ_STAT_ram_resident, HZ_STAT_ram_peak,
+		      (uint64_t)e->pages << HZ_BLOCK_SHIFT);
+	if (now - last < REFRESH_NS)
+		return;
+	last = now;
+	hz_stat_gauge(HZ_STAT_store_resident, HZ_STAT_store_peak,
+		      (uint64_t)hz_slots_used(e->slots) << HZ_BLOCK_SHIFT);
+	hz_range_each(e->ranges, refresh, &w);
+}

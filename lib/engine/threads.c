@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The three threads' loops. See engine.h for who does what.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "base/knobs.h"
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "engine/arena.h"
+#include "engine/engine.h"
+
+#define BATCH	     64
+#define TICK_IDLE_NS 1000000000ull /* nothing happens */
+#define TICK_BUSY_NS 20000000ull   /* pressure: look at the budget */
+#define STAND_IN_NS  100000000ull  /* hz-fault made no pass for so long */
+#define GROW_STEP    8		   /* frames cleared at once: ~1 ms */
+
+void hz_thread_begin(const char *name)
+{
+	sigset_t all;
+
+	hz_inside = 1;
+	prctl(PR_SET_NAME, name);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
+/* The wake-up was seen: the next kick must write again. */
+static void drain_kick(struct hz_worker *w)
+{
+	uint64_t n;
+
+	__atomic_store_n(&w->kicked, 0, __ATOMIC_RELEASE);
+	hz_os.read(w->kick, &n, sizeof(n));
+}
+
+static void finish_all(struct hz_engine *e, struct hz_worker *w,
+		       struct hz_xfer **done, int n)
+{
+	for (int i = 0; i < n; i++)
+		hz_fill_done(e, w, done[i]);
+}
+
+/* ---- hz-fault ---- */
+
+static bool serve_faults(struct hz_engine *e, struct hz_worker *w)
+{
+	uintptr_t addr[BATCH];
+	int n = e->fault->read(e->uffd, addr, BATCH);
+	uint64_t now = hz_os.now();
+
+	if (n <= 0)
+		return false;
+	HZ_SCOPED_LOCK(&e->lock);
+	for (int i = 0; i < n; i++)
+		hz_fill_fault(e, w, addr[i], now);
+	return true;
+}
+
+void *hz_thread_fault(void *arg)
+{
+	struct hz_engine *e = arg;
+	struct hz_worker *w = &e->reader;
+	struct hz_xfer *done[BATCH];
+
+	hz_thread_begin("hz-fault");
+	if (e->io->open(&e->store, e->depth * 2, e->io_flags, &w->queue) < 0 ||
+	    e->io->watch(w->queue, e->uffd) < 0 ||
+	    e->io->watch(w->queue, w->kick) < 0)
+		return NULL;
+	__atomic_store_n(&w->beat, 1, __ATOMIC_RELEASE);
+	for (;;) {
+		unsigned ready = 0;
+		int n = e->io->wait(w->queue, UINT64_MAX, done, BATCH,
+				    &ready);
+
+		__atomic_fetch_add(&w->beat, 1, __ATOMIC_RELAXED);
+		if (ready & 2)
+			drain_kick(w);
+		if (ready & 1)
+			while (serve_faults(e, w))
+				;
+		HZ_SCOPED_LOCK(&e->lock);
+		finish_all(e, w, done, n);
+	}
+	return NULL;
+}
+
+/* ---- hz-engine ---- */
+
+static bool want_growth(const struct hz_engine *e)
+{
+	return e->pages < e->cap &&
+	       (e->waiting || e->count[HZ_FRAME_ZERO] < GROW_STEP);
+}
+
+/* Below the budget: clear pages ahead of the program's first touches. */
+static void grow(struct hz_engine *e, struct hz_worker *w)
+{
+	while (want_growth(e)) {
+		if (!hz_frames_grow(e, GROW_STEP, false))
+			break;
+		hz_fill_waiting(e, w);
+	}
+}
+
+static bool short_of_frames(const struct hz_engine *e)
+{
+	if (e->pages < e->cap)
+		return false;
+	/* A full store turns most evictions back: only for who waits. */
+	if (e->store_is_full && !e->waiting)
+		return false;
+	return hz_free_frames(e) + e->writing <
+	       e->free_target + hz_min(e->waiting, e->depth);
+}
+
+/* Nothing can leave, nothing is on its way, and a thread waits: the program
+ * goes on above the budget rather than not at all. */
+static void relieve(struct hz_engine *e, struct hz_worker *w)
+{
+	if (!e->waiting || e->writing || hz_free_frames(e) || e->frozen)
+		return;
+	if (e->reader.inflight || w->inflight)
+		return;
+	if (!hz_frames_grow(e, 1, true))
+		return;
+	hz_stat_add(HZ_STAT_over_budget, 1);
+	hz_log_once(HZ_WARN, "engine",
+		    "budget exceeded: nothing can be evicted (%s)",
+		    e->store_is_full ?
+			    "the store is full; raise --store-size" :
+			    "all blocks are pinned, locked or shared; raise "
+			    "--ram");
+	hz_fill_waiting(e, w);
+}
+
+static void finish_ready(struct hz_engine *e, struct hz_worker *w)
+{
+	struct hz_xfer *done[BATCH];
+	unsigned ready = 0;
+	int n;
+
+	hz_unlock(&e->lock);
+	n = e->io->wait(w->queue, 0, done, BATCH, &ready);
+	if (ready)
+		drain_kick(w);
+	hz_lock(&e->lock);
+	finish_all(e, w, done, n);
+}
+
+/* True while there is more to evict than the queue takes. */
+static void balance(struct hz_engine *e, struct hz_worker *w)
+{
+	unsigned refused = 0;
+
+	while (short_of_frames(e) && w->inflight < e->depth) {
+		uint32_t before = hz_free_frames(e) + e->writing;
+
+		if (!hz_evict_step(e, w))
+			break;
+		if (hz_free_frames(e) + e->writing <= before &&
+		    ++refused > 4096)
+			break; /* all pinned: do not spin */
+		hz_fill_waiting(e, w);
+		finish_ready(e, w);
+	}
+	relieve(e, w);
+}
+
+/* Memory that nobody wanted for a while goes back to the kernel. */
+static void decay(struct hz_engine *e)
+{
+	static uint64_t last_churn, last_time;
+	uint64_t now = hz_os.now();
+	uint32_t spare;
+
+	if (now - last_time < (uint64_t)hz_knobs.decay_ms * 1000000)
+		return;
+	last_time = now;
+	if (last_churn == e->churn && e->dead_count)
+		hz_evict_dead(e, e->dead_count);
+	last_churn = e->churn;
+	spare = hz_free_frames(e);
+	if (spare > e->free_target)
+		hz_frames_shrink(e, spare - e->free_target);
+}
+
+/* Above the budget (it shrank): give pages back. */
+static void give_back(struct hz_engine *e)
+{
+	if (e->pages > e->cap)
+		hz_frames_shrink(e, hz_min(e->pages - e->cap,
+					   hz_free_frames(e)));
+}
+
+static uint64_t tick(const struct hz_engine *e)
+{
+	return e->waiting || e->pages >= e->cap ? TICK_BUSY_NS : TICK_IDLE_NS;
+}
+
+static void engine_pass(struct hz_engine *e, struct hz_worker *w,
+			struct hz_xfer **done, int n)
+{
+	HZ_SCOPED_LOCK(&e->lock);
+	finish_all(e, w, done, n);
+	hz_budget_poll(e, false);
+	give_back(e);
+	hz_fill_waiting(e, w);
+	grow(e, w);
+	balance(e, w);
+	hz_evict_ordered(e, w);
+	decay(e);
+	hz_rows_refresh(e);
+}
+
+void *hz_thread_engine(void *arg)
+{
+	struct hz_engine *e = arg;
+	struct hz_worker *w = &e->writer;
+	struct hz_xfer *done[BATCH];
+
+	hz_thread_begin("hz-engine");
+	if (e->io->open(&e->store, e->depth * 2, e->io_flags, &w->queue) < 0 ||
+	    e->io->watch(w->queue, w->kick) < 0)
+		return NULL;
+	__atomic_store_n(&w->beat, 1, __ATOMIC_RELEASE);
+	for (int n = 0;;) {
+		unsigned ready = 0;
+
+		engine_pass(e, w, done, n);
+		n = e->io->wait(w->queue, tick(e), done, BATCH, &ready);
+		__atomic_fetch_add(&w->beat, 1, __ATOMIC_RELAXED);
+		if (ready)
+			drain_kick(w);
+		n = hz_max(n, 0);
+	}
+	return NULL;
+}
+
+/* ---- hz-aux ---- */
+
+static bool is_out(const struct hz_block *blk)
+{
+	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_ZERO;
+}
+
+static long order(struct hz_engine *e, uint32_t first, uint32_t n)
+{
+	long out = 0;
+
+	e->order.next = first;
+	e->order.end = first + n;
+	while (e->order.next < e->order.end || e->writing) {
+		hz_engine_kick(&e->writer);
+		pthread_cond_wait(&e->changed, &e->lock.mtx);
+	}
+	for (uint32_t b = first; b < first + n; b++)
+		out += is_out(&e->blk[b]);
+	return out;
+}
+
+static long carry_out(struct hz_engine *e, struct hz_request *r)
+{
+	char *addr = hz_block_addr(e, r->a);
+	size_t len = (size_t)r->n << HZ_BLOCK_SHIFT;
+
+	switch (r->op) {
+	case HZ_REQ_MOVE:
+		return hz_region_move(e, r->a, r->b, r->n);
+	case HZ_REQ_ARM:
+		return e->fault->arm(e->uffd, addr, len);
+	case HZ_REQ_DISARM:
+		return e->fault->disarm(e->uffd, addr, len);
+	case HZ_REQ_QUIESCE:
+		hz_fork_quiesce(e);
+		return 0;
+	case HZ_REQ_EVICT:
+		return order(e, r->a, r->n);
+	case HZ_REQ_CHILD:
+		hz_fork_watch(e, (int)r->a);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static struct hz_request *next_request(struct hz_engine *e)
+{
+	struct hz_request *r = e->requests;
+
+	if (!r)
+		return NULL;
+	e->requests = r->next;
+	if (!e->requests)
+		e->requests_end = &e->requests;
+	return r;
+}
+
+static void wait_asked(struct hz_engine *e, uint64_t ns)
+{
+	uint64_t at = hz_os.now() + ns;
+	struct timespec ts = { .tv_sec = (time_t)(at / 1000000000),
+			       .tv_nsec = (long)(at % 1000000000) };
+
+	pthread_cond_timedwait(&e->asked, &e->lock.mtx, &ts);
+}
+
+/*
+ * hz-fault may sleep in the kernel (mmap_lock held by a long call of the
+ * program). If it made no pass since the last look and a fault is pending,
+ * serve what needs no transfer of its own: the engine's list takes the rest.
+ */
+static void stand_in(struct hz_engine *e, uint64_t *seen)
+{
+	uint64_t beat = __atomic_load_n(&e->reader.beat, __ATOMIC_RELAXED);
+	struct pollfd p = { .fd = e->uffd, .events = POLLIN };
+
+	if (beat != *seen || poll(&p, 1, 0) != 1) {
+		*seen = beat;
+		return;
+	}
+	hz_unlock(&e->lock);
+	serve_faults(e, NULL);
+	hz_lock(&e->lock);
+}
+
+void *hz_thread_aux(void *arg)
+{
+	struct hz_engine *e = arg;
+	uint64_t seen = 0;
+
+	hz_thread_begin("hz-aux");
+	HZ_SCOPED_LOCK(&e->lock);
+	for (;;) {
+		struct hz_request *r = next_request(e);
+
+		if (!r) {
+			wait_asked(e, e->waiting ? STAND_IN_NS :
+						   10 * STAND_IN_NS);
+			stand_in(e, &seen);
+			continue;
+		}
+		r->result = carry_out(e, r);
+		r->done = true;
+		pthread_cond_broadcast(&e->answered);
+	}
+	return NULL;
+}

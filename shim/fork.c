@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fork handlers, and the child's pid, which a handler in the parent is not
+ * told. Interposing fork() would tell it too late: handlers of the program
+ * run between ours and the return, and they may allocate.
+ */
+#include "hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include "base/os.h"
+#include "guard.h"
+
+/* The thread's youngest child before the fork. */
+static __thread int before __attribute__((tls_model("initial-exec")));
+
+/* The last number of this thread's list of children; 0: none, or a kernel
+ * without that list. */
+static int youngest_child(void)
+{
+	char buf[512];
+	ssize_t n;
+	int pid = 0, number = 0;
+	int fd = hz_os.open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC,
+	                    0);
+
+	if (fd < 0)
+		return 0;
+	while ((n = hz_os.read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] != ' ') {
+				number = number * 10 + (buf[i] - '0');
+				continue;
+			}
+			pid = number;
+			number = 0;
+		}
+	}
+	hz_os.close(fd);
+	return pid;
+}
+
+static void prepare(void)
+{
+	hz_inside++;
+	hz_arena_fork_prepare();
+	before = youngest_child();
+	hz_inside--;
+}
+
+/* No new child: the fork failed, or the child is gone already. */
+static void parent(void)
+{
+	int pid = youngest_child();
+
+	hz_inside++;
+	hz_arena_fork_parent(pid == before && pid ? -EAGAIN : pid);
+	hz_inside--;
+}
+
+static void child(void)
+{
+	hz_inside++;
+	hz_arena_fork_child();
+	hz_inside--;
+}
+
+void hz_fork_start(void)
+{
+	pthread_atfork(prepare, parent, child);
+}

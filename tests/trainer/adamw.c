@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gradient norm and AdamW.
+ */
+#include "adamw.h"
+
+#include <math.h>
+#include "kernel.h"
+
+/* A tensor is cut into SLOTS runs whatever the number of threads, and a run
+ * into chunks, so that every sum is made in the same order. */
+enum { SLOTS = 64, CHUNK = 4096 };
+
+static long cut(long len, int slot)
+{
+	return len / SLOTS * slot + len % SLOTS * slot / SLOTS;
+}
+
+static double run_square(const float *x, long from, long to)
+{
+	double sum = 0;
+
+	for (long i = from; i < to; i += CHUNK) {
+		long n = to - i < CHUNK ? to - i : CHUNK;
+
+		sum += kernel->dot(x + i, x + i, n);
+	}
+	return sum;
+}
+
+static double tensor_square(const float *x, long len)
+{
+	double part[SLOTS], sum = 0;
+
+#pragma omp parallel for schedule(static)
+	for (int s = 0; s < SLOTS; s++)
+		part[s] = run_square(x, cut(len, s), cut(len, s + 1));
+	for (int s = 0; s < SLOTS; s++)
+		sum += part[s];
+	return sum;
+}
+
+static double grad_norm(const struct model *m)
+{
+	const struct list *l = &m->list[WEIGHT];
+	double sum = 0;
+
+	for (int i = 0; i < l->n; i++)
+		sum += tensor_square(m->array[GRAD].at[i], l->t[i].len);
+	return sqrt(sum);
+}
+
+static void tensor_step(struct model *m, int i, const struct adamw *o)
+{
+	long len = m->list[WEIGHT].t[i].len;
+	float *p = m->array[VALUE].at[i], *g = m->array[GRAD].at[i];
+	float *m1 = m->array[MOMENT1].at[i], *m2 = m->array[MOMENT2].at[i];
+
+#pragma omp parallel for schedule(static)
+	for (int s = 0; s < SLOTS; s++) {
+		long from = cut(len, s), n = cut(len, s + 1) - from;
+
+		kernel->adamw(o, p + from, g + from, m1 + from, m2 + from, n);
+	}
+}
+
+double adamw_step(struct model *m, const struct schedule *s, long step)
+{
+	double norm = grad_norm(m);
+	struct adamw o = {
+	        .rate = s->rate,
+	        .beta1 = 0.9f,
+	        .beta2 = 0.95f,
+	        .eps = 1e-8f,
+	        .fix1 = 1 / (1 - pow(0.9, step)),
+	        .fix2 = 1 / (1 - pow(0.95, step)),
+	        .scale = s->clip > 0 && norm > s->clip ? s->clip / norm : 1,
+	};
+
+	for (int i = 0; i < m->list[WEIGHT].n; i++) {
+		o.decay = m->list[WEIGHT].t[i].decay ? 0.1f : 0;
+		tensor_step(m, i, &o);
+	}
+	return norm;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text, and batches of windows drawn from it.
+ */
+#ifndef DATA_H
+#define DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "model.h"
+
+struct text {
+	uint8_t *bytes;
+	size_t len;
+};
+
+struct batch {
+	uint8_t *in, *want; /* [batch][seq]; want is in, one byte on */
+};
+
+/* -errno */
+int text_read(struct text *, const char *path);
+void text_close(struct text *);
+
+int batch_open(struct batch *, const struct shape *);
+void batch_close(struct batch *);
+
+/* The n-th batch for this seed. The text holds more than seq bytes. */
+void batch_draw(struct batch *, const struct shape *, const struct text *,
+                uint64_t seed, uint64_t n);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inner loops that are worth vectors, compiled once for each instruction
+ * set. All of them run on the calling thread; callers split the work.
+ */
+#ifndef KERNEL_H
+#define KERNEL_H
+
+#include <stdbool.h>
+
+/*
+ * C[m][n] = A[m][k] B[k][n] + bias[n], or C += A B where add is set.
+ * a_row, a_col, b_row, b_col are the distances between neighbours, so that
+ * a transposed operand costs nothing; the rows of C are ldc apart.
+ */
+struct gemm {
+	int m, n, k;
+	const float *a;
+	long a_row, a_col;
+	const float *b;
+	long b_row, b_col;
+	float *c;
+	long ldc;
+	const float *bias; /* or NULL */
+	bool add;
+};
+
+/* Blocking: a thread packs GEMM_M x GEMM_K of A for its second-level cache
+ * and GEMM_K x a tile's width of B for its first. GEMM_M is a multiple of
+ * every tile height. */
+enum { GEMM_M = 288, GEMM_K = 256, GEMM_WIDE = 32 };
+#define GEMM_SCRATCH (GEMM_K * (GEMM_M + GEMM_WIDE))
+
+struct rect {
+	int top, bottom, left, right;
+};
+
+struct adamw {
+	float rate, beta1, beta2, eps, decay;
+	float fix1, fix2; /* 1 / (1 - beta^step) */
+	float scale;      /* of the gradient: clipping */
+};
+
+struct kernel {
+	const char *name;
+	int tile_rows, tile_cols;
+	/* The part of C inside rect; scratch holds GEMM_SCRATCH floats. */
+	void (*gemm)(const struct gemm *, const struct rect *, float *scratch);
+	float (*sum)(const float *x, long n);
+	float (*dot)(const float *x, const float *y, long n);
+	/* y += a x */
+	void (*axpy)(float *y, float a, const float *x, long n);
+	/* x = e^(x - max); returns the sum. */
+	float (*softmax)(float *x, float max, long n);
+	void (*gelu)(float *y, const float *x, long n);
+	/* dy *= gelu'(x) */
+	void (*gelu_back)(float *dy, const float *x, long n);
+	void (*adamw)(const struct adamw *, float *p, const float *g, float *m,
+	              float *v, long n);
+};
+
+extern const struct kernel kernel_avx512, kernel_avx2, kernel_base;
+
+/* In use; the best that this CPU runs once kernel_pick(0) has been called. */
+extern const struct kernel *kernel;
+
+/* The n-th best, or false where there are no more. */
+bool kernel_pick(int n);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the table of tensors and a shape to lists, arrays and first values.
+ */
+#include "model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "rng.h"
+
+enum where { HEAD, EACH, TAIL, PARTS };
+
+enum dim {
+	D_ONE,
+	D_PAIR,
+	D_VOCAB,
+	D_SEQ,
+	D_HIDDEN,
+	D_TRIPLE,
+	D_WIDE,
+	D_ROWS,
+	D_QUERIES
+};
+
+static const struct kind {
+	enum group group;
+	enum where where;
+	enum dim rows, cols;
+	enum fill fill;
+	bool decay;
+} kinds[T_COUNT] = {
+#define T(group_, name_, where_, rows_, cols_, fill_, decay_) \
+	{group_, where_, D_##rows_, D_##cols_, fill_, decay_},
+#include "tensors.def"
+#undef T
+};
+
+static const struct array arrays[ARRAYS] = {
+        [VALUE] = {.what = "parameters", .group = WEIGHT},
+        [GRAD] = {.what = "gradients", .group = WEIGHT},
+        [MOMENT1] = {.what = "first moments", .group = WEIGHT, .zero = true},
+        [MOMENT2] = {.what = "second moments", .group = WEIGHT, .zero = true},
+        [ACTS] = {.what = "activations", .group = ACT},
+        [BACKS] = {.what = "their gradients", .group = BACK},
+};
+
+static long dim(const struct shape *s, enum dim d)
+{
+	const long size[] = {
+	        [D_ONE] = 1,
+	        [D_PAIR] = 2,
+	        [D_VOCAB] = VOCAB,
+	        [D_SEQ] = s->seq,
+	        [D_HIDDEN] = s->hidden,
+	        [D_TRIPLE] = 3L * s->hidden,
+	        [D_WIDE] = 4L * s->hidden,
+	        [D_ROWS] = shape_rows(s),
+	        [D_QUERIES] = (long)shape_rows(s) * s->heads,
+	};
+
+	return size[d];
+}
+
+static void list_add(struct model *m, enum tensor_id id, int layer)
+{
+	const struct kind *k = &kinds[id];
+	struct list *l = &m->list[k->group];
+	long len = dim(&m->shape, k->rows) * dim(&m->shape, k->cols);
+
+	if (layer == 0)
+		m->first[id] = l->n;
+	else if (layer == 1)
+		m->stride[id] = l->n - m->first[id];
+	l->t[l->n++] = (struct tensor){id, layer, len, k->fill, k->decay};
+	l->len += len;
+}
+
+static void list_part(struct model *m, enum where where, int layer)
+{
+	for (int id = 0; id < T_COUNT; id++)
+		if (kinds[id].where == where)
+			list_add(m, id, layer);
+}
+
+int model_layout(struct model *m, const struct shape *s)
+{
+	*m = (struct model){.shape = *s};
+	for (int g = 0; g < GROUPS; g++) {
+		m->list[g].t = calloc((size_t)T_COUNT * s->layers,
+		                      sizeof(struct tensor));
+		if (!m->list[g].t)
+			return -ENOMEM;
+	}
+	for (int part = HEAD; part < PARTS; part++)
+		for (int i = 0; i < (part == EACH ? s->layers : 1); i++)
+			list_part(m, part, i);
+	memcpy(m->array, arrays, sizeof(arrays));
+	return 0;
+}
+
+size_t model_bytes(const struct model *m, enum array_id a)
+{
+	return sizeof(float) * m->list[m->array[a].group].len;
+}
+
+static float *reserve(const struct array *a, long len)
+{
+	return a->zero ? calloc(len, sizeof(float))
+	               : malloc(len * sizeof(float));
+}
+
+static int array_alloc(struct array *a, const struct list *l, bool by_tensor)
+{
+	float *next = NULL;
+
+	a->at = calloc(l->n, sizeof(*a->at));
+	if (!a->at)
+		return -ENOMEM;
+	if (!by_tensor) {
+		next = a->arena = reserve(a, l->len);
+		if (!next)
+			return -ENOMEM;
+	}
+	for (int i = 0; i < l->n; i++) {
+		a->at[i] = by_tensor ? reserve(a, l->t[i].len) : next;
+		if (!a->at[i])
+			return -ENOMEM;
+		if (!by_tensor)
+			next += l->t[i].len;
+	}
+	return 0;
+}
+
+int model_alloc(struct model *m, bool by_tensor)
+{
+	int err = 0;
+
+	for (int a = 0; a < ARRAYS && !err; a++)
+		err = array_alloc(&m->array[a], &m->list[m->array[a].group],
+		                  by_tensor);
+	return err;
+}
+
+static void array_free(struct array *a, int tensors)
+{
+	for (int i = 0; i < tensors && a->at && !a->arena; i++)
+		free(a->at[i]);
+	free(a->arena);
+	free(a->at);
+}
+
+void model_close(struct model *m)
+{
+	for (int a = 0; a < ARRAYS; a++)
+		array_free(&m->array[a], m->list[m->array[a].group].n);
+	for (int g = 0; g < GROUPS; g++)
+		free(m->list[g].t);
+	*m = (struct model){0};
+}
+
+static void fill_normal(float *w, long len, uint64_t stream, float deviation)
+{
+#pragma omp parallel for schedule(static)
+	for (long i = 0; i < len; i++)
+		w[i] = deviation * rng_normal(stream, i);
+}
+
+static void fill_all(float *w, long len, float value)
+{
+	for (long i = 0; i < len; i++)
+		w[i] = value;
+}
+
+void model_fill(struct model *m, uint64_t seed)
+{
+	const struct list *l = &m->list[WEIGHT];
+	float damp = 1 / sqrtf(2.0f * m->shape.layers);
+
+	for (int i = 0; i < l->n; i++) {
+		const struct tensor *t = &l->t[i];
+		float *w = m->array[VALUE].at[i];
+
+		if (t->fill == NORMAL || t->fill == DAMPED)
+			fill_normal(w, t->len, rng_at(seed, i),
+			            t->fill == DAMPED ? 0.02f * damp : 0.02f);
+		else
+			fill_all(w, t->len, t->fill == ONES ? 1.0f : 0.0f);
+	}
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model: its shape, its tensors, and the six arrays they live in.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { VOCAB = 256 }; /* bytes */
+
+struct shape {
+	int layers, hidden, heads, seq, batch;
+};
+
+static inline int shape_rows(const struct shape *s)
+{
+	return s->batch * s->seq;
+}
+
+enum tensor_id {
+#define T(group_, name_, ...) T_##name_,
+#include "tensors.def"
+#undef T
+	T_COUNT
+};
+
+enum group { WEIGHT, ACT, BACK, GROUPS };
+
+enum fill { NONE, ONES, ZEROS, NORMAL, DAMPED };
+
+struct tensor {
+	enum tensor_id id;
+	int layer;
+	long len;
+	enum fill fill;
+	bool decay;
+};
+
+/* The tensors of a group in the order of its arrays. */
+struct list {
+	int n;
+	long len;
+	struct tensor *t;
+};
+
+enum array_id { VALUE, GRAD, MOMENT1, MOMENT2, ACTS, BACKS, ARRAYS };
+
+struct array {
+	const char *what;
+	enum group group;
+	bool zero;    /* must start as zero */
+	float **at;   /* one a tensor of the group's list */
+	float *arena; /* the only allocation, or NULL: one a tensor */
+};
+
+struct model {
+	struct shape shape;
+	struct list list[GROUPS];
+	int first[T_COUNT];  /* place in its list, in layer 0 */
+	int stride[T_COUNT]; /* from a layer to the next */
+	struct array array[ARRAYS];
+};
+
+/* -errno. model_layout allocates nothing large; model_close frees all. */
+int model_layout(struct model *, const struct shape *);
+int model_alloc(struct model *, bool by_tensor);
+void model_close(struct model *);
+
+void model_fill(struct model *, uint64_t seed);
+
+/* Bytes of an array. */
+size_t model_bytes(const struct model *, enum array_id);
+
+static inline float *model_at(const struct model *m, enum array_id a,
+                              enum tensor_id t, int layer)
+{
+	return m->array[a].at[m->first[t] + layer * m->stride[t]];
+}
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line: one table says all there is to say of an option, a
+ * second one which values this build has not got.
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <omp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#else
+#define PACKAGE_VERSION "unknown"
+#endif
+
+enum type { CHOICE, PATH, COUNT, REAL, FLAG };
+
+static const struct option_row {
+	const char *name;
+	enum type type;
+	size_t at;
+	const char *arg; /* a CHOICE's values, | between them */
+	const char *initial;
+	double min, max;
+	const char *help;
+} rows[] = {
+#define AT(field_) offsetof(struct options, field_)
+        {"device", CHOICE, AT(device), "cpu|cuda", "cpu", 0, 0,
+         "where to train"},
+        {"text", PATH, AT(text), "FILE", NULL, 0, 0,
+         "bytes to learn; required"},
+        {"steps", COUNT, AT(steps), "N", "10", 0, 1e9,
+         "last step; 0: only tell the size"},
+        {"seed", COUNT, AT(seed), "S", "1", 0, 1e18,
+         "of the first weights and of the batches"},
+        {"layers", COUNT, AT(layers), "N", "4", 1, 1000, "blocks"},
+        {"hidden", COUNT, AT(hidden), "N", "256", 1, 32768, "width"},
+        {"heads", COUNT, AT(heads), "N", "4", 1, 1024,
+         "attention heads; divides --hidden"},
+        {"seq", COUNT, AT(seq), "N", "64", 1, 65536, "bytes of a sequence"},
+        {"batch", COUNT, AT(batch), "N", "8", 1, 65536,
+         "sequences of a micro-batch"},
+        {"micro", COUNT, AT(micro), "N", "1", 1, 65536,
+         "micro-batches accumulated in a step"},
+        {"dtype", CHOICE, AT(dtype), "f32|bf16", "f32", 0, 0,
+         "of activations and products"},
+        {"recompute", FLAG, AT(recompute), NULL, NULL, 0, 0,
+         "recompute activations when needed"},
+        {"clip", REAL, AT(clip), "X", "1", 0, 1e9,
+         "largest norm of the gradient; 0: any"},
+        {"lr", REAL, AT(lr), "X", "0.0003", 0, 1e3, "learning rate"},
+        {"alloc", CHOICE, AT(alloc), "arena|tensor|pool|managed", "arena", 0, 0,
+         "arrays whole, or tensor by tensor"},
+        {"graph", FLAG, AT(graph), NULL, NULL, 0, 0,
+         "replay each step from a graph"},
+        {"threads", COUNT, AT(threads), "N", NULL, 1, 4096,
+         "default: the CPUs it may run on"},
+        {"save", PATH, AT(save), "FILE", NULL, 0, 0,
+         "write a checkpoint after the last step"},
+        {"resume", PATH, AT(resume), "FILE", NULL, 0, 0,
+         "go on from a checkpoint"},
+        {"module", PATH, AT(module), "FILE", NULL, 0, 0, "device kernels"},
+#undef AT
+};
+
+enum { ROWS = sizeof(rows) / sizeof(rows[0]), SHOW_HELP = ROWS, SHOW_VERSION };
+
+/* Part of the contract, not of this build. NULL: whatever the value. */
+static const struct {
+	const char *name, *value;
+} absent[] = {
+        {"device", "cuda"},   {"dtype", "bf16"}, {"recompute", NULL},
+        {"alloc", "pool"},    {"graph", NULL},   {"module", NULL},
+        {"alloc", "managed"},
+};
+
+#define fail(...)                                           \
+	do {                                                \
+		fprintf(stderr, "gpt-train: " __VA_ARGS__); \
+		exit(2);                                    \
+	} while (0)
+
+static void check_absent(const struct option_row *r, const char *value)
+{
+	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
+		if (strcmp(absent[i].name, r->name))
+			continue;
+		if (!absent[i].value)
+			fail("--%s is not in this build\n", r->name);
+		if (!strcmp(absent[i].value, value))
+			fail("--%s %s is not in this build\n", r->name, value);
+	}
+}
+
+static bool among(const char *choices, const char *value)
+{
+	size_t len = strlen(value);
+
+	for (const char *c = choices; c; c = strchr(c, '|')) {
+		c += *c == '|';
+		if (strcspn(c, "|") == len && !strncmp(c, value, len))
+			return true;
+	}
+	return false;
+}
+
+static double number(const struct option_row *r, const char *value, long *whole)
+{
+	char *end = NULL, *real_end = NULL;
+	double x = strtod(value, &real_end);
+
+	errno = 0;
+	*whole = strtol(value, &end, 10);
+	if (r->type == REAL)
+		end = real_end;
+	if (end == value || *end || errno || !(x >= r->min && x <= r->max))
+		fail("--%s %s: give a %snumber from %.15g to %.15g\n", r->name,
+		     value, r->type == COUNT ? "whole " : "", r->min, r->max);
+	return x;
+}
+
+static void set(struct options *o, const struct option_row *r,
+                const char *value)
+{
+	void *at = (char *)o + r->at;
+	long whole;
+
+	switch (r->type) {
+	case CHOICE:
+		if (!among(r->arg, value))
+			fail("--%s %s: give one of %s\n", r->name, value,
+			     r->arg);
+		/* fall through */
+	case PATH:
+		*(const char **)at = value;
+		break;
+	case COUNT:
+		number(r, value, &whole);
+		*(long *)at = whole;
+		break;
+	case REAL:
+		*(double *)at = number(r, value, &whole);
+		break;
+	case FLAG:
+		*(bool *)at = true;
+	}
+}
+
+static void help(void)
+{
+	printf("Usage: gpt-train --text FILE [OPTION...]\n"
+	       "Train a byte-level GPT: pre-norm blocks, learned places, "
+	       "untied head, AdamW.\n\n");
+	for (int i = 0; i < ROWS; i++) {
+		const struct option_row *r = &rows[i];
+		char left[48];
+
+		snprintf(left, sizeof(left), "--%s %s", r->name,
+		         r->arg ? r->arg : "");
+		printf("  %-34s %s", left, r->help);
+		if (r->initial)
+			printf(" [%s]", r->initial);
+		putchar('\n');
+	}
+	printf("  %-34s print this\n  %-34s print the version\n\n", "--help",
+	       "--version");
+	printf("Each step prints 'step N loss X norm G tok/s Y'. Loss and norm "
+	       "depend on the\noptions and the text alone, not on --threads "
+	       "or --alloc. On a busy machine set\nOMP_WAIT_POLICY=passive: "
+	       "waiting threads then sleep.\n");
+	exit(0);
+}
+
+static void version(void)
+{
+	puts("gpt-train (Horizon) " PACKAGE_VERSION);
+	exit(0);
+}
+
+static void defaults(struct options *o)
+{
+	*o = (struct options){.threads = omp_get_num_procs()};
+	for (int i = 0; i < ROWS; i++)
+		if (rows[i].initial)
+			set(o, &rows[i], rows[i].initial);
+}
+
+static void names(struct option list[ROWS + 3])
+{
+	for (int i = 0; i < ROWS; i++)
+		list[i] = (struct option){rows[i].name, rows[i].type != FLAG,
+		                          NULL, i};
+	list[SHOW_HELP] = (struct option){"help", 0, NULL, SHOW_HELP};
+	list[SHOW_VERSION] = (struct option){"version", 0, NULL, SHOW_VERSION};
+	list[SHOW_VERSION + 1] = (struct option){0};
+}
+
+static void check(const struct options *o)
+{
+	if (!o->text)
+		fail("--text FILE is required\n");
+	if (o->hidden % o->heads)
+		fail("--hidden %ld: make it a multiple of --heads %ld\n",
+		     o->hidden, o->heads);
+	if (o->batch * o->seq > 1 << 22)
+		fail("--batch %ld times --seq %ld: keep it below %d bytes\n",
+		     o->batch, o->seq, 1 << 22);
+}
+
+void options_parse(struct options *o, int argc, char **argv)
+{
+	struct option list[ROWS + 3];
+	int c;
+
+	names(list);
+	defaults(o);
+	opterr = 0;
+	/* A leading ':' tells a missing value from an unknown option. */
+	while ((c = getopt_long(argc, argv, ":", list, NULL)) != -1) {
+		if (c == SHOW_HELP)
+			help();
+		if (c == SHOW_VERSION)
+			version();
+		if (c == ':' || c == '?')
+			fail("%s %s\nTry 'gpt-train --help'\n",
+			     c == ':' ? "value missing after" : "bad option",
+			     argv[optind - 1]);
+		check_absent(&rows[c], optarg);
+		set(o, &rows[c], optarg);
+	}
+	if (optind < argc)
+		fail("bad argument %s\nTry 'gpt-train --help'\n", argv[optind]);
+	check(o);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loss of a model in double precision, written once more in the plainest
+ * way, for the test to compare with.
+ */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include "data.h"
+#include "model.h"
+
+/* w: the weights, one array a tensor of the list. */
+double reference_loss(const struct model *, double *const *w,
+                      const struct batch *);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Simulated engine around a plan; see plan_sim.h.
+ */
+#include "plan_sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SIM_IO_DEPTH 16
+
+enum sim_state { SIM_ZERO, SIM_MAPPED, SIM_FRAME, SIM_READY, SIM_STORED };
+
+struct sim_block {
+	uint8_t state;
+	bool dirty;
+	bool copy; /* its slot holds the same bytes */
+	bool pinned;
+};
+
+struct sim {
+	struct hz_plan *plan;
+	struct sim_block *block;
+	uint32_t blocks, capacity, read_ahead;
+	uint32_t used; /* frames */
+	uint64_t now;
+	struct sim_count count;
+};
+
+struct sim *sim_new(uint32_t blocks, uint32_t capacity, uint32_t read_ahead)
+{
+	struct sim *s = calloc(1, sizeof(*s));
+	size_t bytes = hz_plan_bytes(blocks);
+	void *mem = aligned_alloc(HZ_PAGE_SIZE, bytes);
+
+	if (!s || !mem)
+		abort();
+	memset(mem, 0, bytes);
+	s->plan = hz_plan_init(mem, blocks, read_ahead);
+	s->block = calloc(blocks, sizeof(*s->block));
+	if (!s->block)
+		abort();
+	s->blocks = blocks;
+	s->read_ahead = read_ahead;
+	sim_capacity(s, capacity);
+	return s;
+}
+
+void sim_free(struct sim *s)
+{
+	free(s->plan); /* starts the memory that it was given */
+	free(s->block);
+	free(s);
+}
+
+void sim_capacity(struct sim *s, uint32_t capacity)
+{
+	s->capacity = capacity;
+	hz_plan_capacity(s->plan, capacity);
+}
+
+void sim_pin(struct sim *s, uint32_t block, bool pinned)
+{
+	s->block[block].pinned = pinned;
+}
+
+uint32_t sim_resident(const struct sim *s)
+{
+	return s->used;
+}
+
+bool sim_is_resident(const struct sim *s, uint32_t block)
+{
+	return s->block[block].state != SIM_ZERO &&
+	       s->block[block].state != SIM_STORED;
+}
+
+struct hz_plan *sim_plan(struct sim *s)
+{
+	return s->plan;
+}
+
+/* ---- taking blocks ---- */
+
+static void take_out(struct sim *s, struct sim_block *b)
+{
+	s->used--;
+	s->count.evictions++;
+	if (b->dirty) {
+		s->count.writes++;
+		b->copy = true;
+	} else if (b->copy) {
+		s->count.clean++;
+	}
+	b->dirty = false;
+	b->state = b->copy ? SIM_STORED : SIM_ZERO;
+}
+
+static void carry_out(struct sim *s, struct hz_choice c, struct sim_block *b)
+{
+	if (c.action == HZ_ACT_TRIAL) {
+		if (b->state != SIM_MAPPED)
+			abort();
+		b->state = SIM_FRAME;
+		s->count.trials++;
+	} else if (c.action == HZ_ACT_DROP) {
+		if (b->state != SIM_READY)
+			abort();
+		b->state = SIM_STORED;
+		s->used--;
+		s->count.drops++;
+	} else {
+		if (b->state != SIM_MAPPED && b->state != SIM_FRAME)
+			abort();
+		take_out(s, b);
+	}
+}
+
+/* One choice; false when there is none. */
+static bool reclaim(struct sim *s)
+{
+	struct hz_choice c = hz_plan_choose(s->plan);
+	struct sim_block *b;
+
+	if (c.action == HZ_ACT_NONE)
+		return false;
+	b = &s->block[c.block];
+	if (b->pinned && c.action != HZ_ACT_DROP) {
+		s->count.refused++;
+		hz_plan_refused(s->plan, c);
+		return true;
+	}
+	carry_out(s, c, b);
+	hz_plan_done(s->plan, c);
+	return true;
+}
+
+static uint32_t free_low(const struct sim *s)
+{
+	uint32_t want = s->read_ahead + SIM_IO_DEPTH;
+
+	want = want < s->capacity / 8 ? want : s->capacity / 8;
+	return want < 2 ? 2 : want;
+}
+
+/* Between a low and a high mark, as the engine does. */
+static void keep_free(struct sim *s, bool now)
+{
+	uint32_t low = free_low(s), high = low + low / 2;
+
+	if (!now && s->used + low <= s->capacity)
+		return;
+	while (s->used + high > s->capacity && reclaim(s))
+		;
+}
+
+/* ---- serving ---- */
+
+static void read_ahead(struct sim *s, uint32_t block)
+{
+	uint32_t next[64];
+	unsigned n = hz_plan_ahead(s->plan, block, next, 64);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct sim_block *b = &s->block[next[i]];
+
+		if (b->state != SIM_STORED || s->used >= s->capacity)
+			continue;
+		b->state = SIM_READY;
+		s->used++;
+		s->count.reads++;
+		hz_plan_prefetched(s->plan, next[i]);
+	}
+}
+
+static enum hz_access serve(struct sim *s, struct sim_block *b)
+{
+	switch ((enum sim_state)b->state) {
+	case SIM_FRAME:
+		s->count.soft++;
+		return HZ_ACCESS_SOFT;
+	case SIM_READY:
+		s->count.ahead++;
+		return HZ_ACCESS_AHEAD;
+	case SIM_STORED:
+		s->count.demand++;
+		s->count.reads++;
+		s->used++;
+		return HZ_ACCESS_DEMAND;
+	default:
+		s->count.zero++;
+		s->used++;
+		return HZ_ACCESS_ZERO;
+	}
+}
+
+static void visit(struct sim *s, const struct sim_visit *v)
+{
+	struct sim_block *b = &s->block[v->block];
+
+	s->count.visits++;
+	s->now += 1000000;
+	if (b->state != SIM_MAPPED) {
+		enum hz_access how = serve(s, b);
+
+		hz_plan_access(s->plan, v->block, how, s->now);
+		b->state = SIM_MAPPED;
+		read_ahead(s, v->block);
+		keep_free(s, false);
+	}
+	/* It may have been taken again at once; the program still wrote. */
+	b->dirty |= v->write && b->state == SIM_MAPPED;
+}
+
+struct sim_count sim_run(struct sim *s, const struct sim_trace *t, size_t from,
+                         size_t to)
+{
+	memset(&s->count, 0, sizeof(s->count));
+	for (size_t i = from; i < to && i < t->n; i++)
+		visit(s, &t->visit[i]);
+	return s->count;
+}

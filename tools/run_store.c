@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be said about the store and the sizes before anything runs. The
+ * store is only looked at: stat(2), access(2), statvfs(3).
+ */
+#include "config.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "base/knobs.h"
+#include "base/log.h"
+#include "run.h"
+
+static int refuse(char *why, size_t len, int err, const char *what)
+{
+	hz_format(why, len, "%s (%m)", what, err);
+	return err;
+}
+
+/* access(2) for the effective user, so that root of a container and set-user
+ * programs get the right answer. */
+static int may(const char *path, int how)
+{
+	return faccessat(AT_FDCWD, path, how, AT_EACCESS) ? -errno : 0;
+}
+
+static uint64_t free_space(const char *dir)
+{
+	struct statvfs fs;
+
+	if (statvfs(dir, &fs))
+		return 0;
+	return (uint64_t)fs.f_bavail * fs.f_frsize;
+}
+
+static void set_parent(const char *path, struct run_store *s)
+{
+	char *slash;
+
+	snprintf(s->parent, sizeof(s->parent), "%s", path);
+	slash = strrchr(s->parent, '/');
+	if (!slash)
+		snprintf(s->parent, sizeof(s->parent), ".");
+	else
+		slash[slash == s->parent] = '\0';
+}
+
+/* A file that is not there yet: its directory must take it. */
+static int look_at_parent(const char *path, struct run_store *s, char *why,
+			  size_t len)
+{
+	struct stat st;
+	int err;
+
+	set_parent(path, s);
+	s->kind = RUN_STORE_FILE;
+	s->bytes = free_space(s->parent);
+	if (stat(s->parent, &st))
+		return refuse(why, len, -errno, "not there");
+	if (!S_ISDIR(st.st_mode))
+		return refuse(why, len, -ENOTDIR, "not there");
+	err = may(s->parent, W_OK | X_OK);
+	return err ? refuse(why, len, err, "cannot be made") : 0;
+}
+
+int run_store_look(const char *path, struct run_store *s, char *why, size_t len)
+{
+	struct stat st;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	if (!*path)
+		return refuse(why, len, -ENOENT, "no path");
+	if (stat(path, &st))
+		return errno == ENOENT ? look_at_parent(path, s, why, len)
+				       : refuse(why, len, -errno, "not there");
+	s->exists = true;
+	snprintf(s->parent, sizeof(s->parent), "%s", path);
+	if (S_ISDIR(st.st_mode)) {
+		s->kind = RUN_STORE_DIR;
+		s->bytes = free_space(path);
+		err = may(path, W_OK | X_OK);
+	} else if (S_ISREG(st.st_mode)) {
+		s->kind = RUN_STORE_FILE;
+		/* an empty file is filled like a new one */
+		s->bytes = st.st_size ? (uint64_t)st.st_size : free_space(path);
+		err = may(path, R_OK | W_OK);
+	} else if (S_ISBLK(st.st_mode)) {
+		s->kind = RUN_STORE_DEVICE;
+		err = may(path, R_OK | W_OK);
+	} else {
+		return refuse(why, len, -EINVAL,
+			      "neither directory, file nor block device");
+	}
+	return err ? refuse(why, len, err, "cannot be written") : 0;
+}
+
+/* ---- pre-flight ---- */
+
+static const struct hz_knob_row *find_row(const char *name)
+{
+	for (unsigned i = 0; i < hz_knob_count; i++)
+		if (!strcmp(hz_knob_rows[i].name, name))
+			return &hz_knob_rows[i];
+	cli_die(&run_cli, RUN_FAILED, "no knob %s", name);
+}
+
+const char *run_source(const char *knob)
+{
+	return hz_knob_source(find_row(knob));
+}
+
+/* --store and HORIZON_STORE say the knob themselves, other places do not. */
+static const char *place_of(const char *knob)
+{
+	static char text[256];
+	const char *source = run_source(knob);
+	bool says = !strncmp(source, "HORIZON_", 8) ||
+		    (!strncmp(source, "--", 2) && strcmp(source, "--set"));
+
+	hz_format(text, sizeof(text), says ? "%s" : "%s: %s", source, knob);
+	return text;
+}
+
+/* A percentage is only checked here, where 100 % is known. */
+static void check_ram(void)
+{
+	const struct hz_knob_row *row = find_row("ram");
+	struct run_memory m;
+	uint64_t ram;
+
+	run_memory(&m);
+	ram = hz_size_resolve(hz_knobs.ram, m.whole);
+	if (ram < (uint64_t)row->min)
+		cli_die(&run_cli, RUN_FAILED,
+			"%s: %u%% of %B is below the minimum of %B, give more",
+			place_of("ram"), hz_knobs.ram.percent, m.whole,
+			row->min);
+	if (ram != HZ_SIZE_AUTO && ram > m.whole && m.whole)
+		cli_warn(&run_cli,
+			 "%s: %B is more than the %B there are, the budget "
+			 "will be lower",
+			 place_of("ram"), ram, m.whole);
+}
+
+static void check_store(void)
+{
+	struct run_store s;
+	char why[256];
+	uint64_t size;
+
+	if (run_store_look(hz_knobs.store, &s, why, sizeof(why)))
+		cli_die(&run_cli, RUN_FAILED,
+			"%s: %s: %s, name a directory, file or block device "
+			"that you can write",
+			place_of("store"), hz_knobs.store, why);
+	size = hz_size_resolve(hz_knobs.store_size, s.bytes);
+	if (s.bytes && size != HZ_SIZE_AUTO && size > s.bytes)
+		cli_warn(&run_cli, "%s: %B is more than the %B of %s",
+			 place_of("store_size"), size, s.bytes,
+			 hz_knobs.store);
+}
+
+void run_preflight(void)
+{
+	if (!hz_knobs.enable)
+		return;
+	check_ram();
+	check_store();
+}
