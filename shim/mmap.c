@@ -33,16 +33,14 @@ static bool wanted(void *addr, size_t len, int prot, int flags, off_t off)
 	       hz_arena_len && !hz_inside;
 }
 
-/* 0, or -1 with errno: part of the region could not be given up. */
-static int make_way(const void *addr, size_t len)
+/* 0, or -1 with errno: part of the region could not be given up. What the
+ * kernel refuses anyway takes nothing away. */
+static int make_way(void *addr, size_t len)
 {
-	uintptr_t start = hz_align_down((uintptr_t)addr, HZ_PAGE_SIZE);
-	uintptr_t end = hz_align_up((uintptr_t)addr + len, HZ_PAGE_SIZE);
-
-	if (!ours(addr, len))
+	if (!len || (uintptr_t)addr % HZ_PAGE_SIZE || !ours(addr, len))
 		return 0;
-	return (int)hz_sysret(
-	        HZ_GUARDED(hz_arena_yield((void *)start, end - start)));
+	len = hz_align_up(len, HZ_PAGE_SIZE);
+	return (int)hz_sysret(HZ_GUARDED(hz_arena_yield(addr, len)));
 }
 
 HZ_EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd,

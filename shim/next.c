@@ -120,10 +120,7 @@ struct hz_next hz_next = {
         .shmat = raw_shmat,
 };
 
-#define NAME(name_)                                     \
-	{                                               \
-#name_, offsetof(struct hz_next, name_) \
-	}
+#define NAME(name_) { #name_, offsetof(struct hz_next, name_) }
 
 static const struct name {
 	const char *name;

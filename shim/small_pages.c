@@ -49,6 +49,21 @@ static void *cut(unsigned i, size_t len)
 	return (void *)(hz_small_range[i].base + at);
 }
 
+/* The kernel refused access: undo cut() if nobody cut since. */
+static void uncut(void *p, size_t len)
+{
+	uintptr_t a = (uintptr_t)p;
+
+	for (unsigned i = 0; i < HZ_SMALL_RANGES; i++) {
+		size_t at = a - hz_small_range[i].base, end = at + len;
+
+		if (at < hz_small_range[i].len)
+			__atomic_compare_exchange_n(&used[i], &end, at, false,
+						    __ATOMIC_RELAXED,
+						    __ATOMIC_RELAXED);
+	}
+}
+
 /* Under a limit on addresses a range is a small part of it: the rest is the
  * program's. */
 static size_t wanted_size(size_t least)
@@ -118,14 +133,20 @@ void *hz_je_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
 	if (addr || !len || whole < len)
 		return MAP_FAILED;
 	p = take(whole);
-	if (!p || hz_os.mprotect(p, whole, prot) < 0)
+	if (!p)
 		return MAP_FAILED;
+	if (hz_os.mprotect(p, whole, prot) < 0) {
+		uncut(p, whole);
+		return MAP_FAILED;
+	}
 	return p;
 }
 
+/* Locked memory cannot be given back, which is no error here. */
 int hz_je_munmap(void *addr, size_t len)
 {
-	return hz_os.madvise(addr, len, MADV_DONTNEED) < 0 ? -1 : 0;
+	hz_os.madvise(addr, len, MADV_DONTNEED);
+	return 0;
 }
 
 int hz_je_mprotect(void *addr, size_t len, int prot)

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -107,7 +106,7 @@ static int visit_fd(struct attach *a, const char *dir, uint32_t number)
 {
 	char path[128], link[sizeof(MEMFD_LINK)];
 
-	snprintf(path, sizeof(path), "%s/%u", dir, number);
+	hz_format(path, sizeof(path), "%s/%u", dir, number);
 	if (readlink(path, link, sizeof(link)) < (ssize_t)sizeof(link) - 1 ||
 	    memcmp(link, MEMFD_LINK, sizeof(MEMFD_LINK) - 1))
 		return 0;
@@ -118,7 +117,7 @@ static bool may_hold_segment(const char *task)
 {
 	char path[128], comm[32];
 
-	snprintf(path, sizeof(path), "%s/comm", task);
+	hz_format(path, sizeof(path), "%s/comm", task);
 	if (hz_os_slurp(path, comm, sizeof(comm)) <= 0)
 		return false;
 	comm[strcspn(comm, "\n")] = '\0';
@@ -131,7 +130,7 @@ static int visit_fds(struct attach *a, const char *owner)
 	char fds[80];
 	int err;
 
-	snprintf(fds, sizeof(fds), "%s/fd", owner);
+	hz_format(fds, sizeof(fds), "%s/fd", owner);
 	err = each_number(a, fds, visit_fd);
 	if (err == -EACCES || err == -EPERM)
 		a->denied = pid_of(owner);
@@ -142,7 +141,7 @@ static int visit_task(struct attach *a, const char *dir, uint32_t number)
 {
 	char task[64];
 
-	snprintf(task, sizeof(task), "%s/%u", dir, number);
+	hz_format(task, sizeof(task), "%s/%u", dir, number);
 	if (!may_hold_segment(task))
 		return 0;
 	a->engine = true;
@@ -156,8 +155,8 @@ static int visit_process(struct attach *a, const char *dir, uint32_t number)
 	char process[32], tasks[64];
 	int err;
 
-	snprintf(process, sizeof(process), "%s/%u", dir, number);
-	snprintf(tasks, sizeof(tasks), "%s/task", process);
+	hz_format(process, sizeof(process), "%s/%u", dir, number);
+	hz_format(tasks, sizeof(tasks), "%s/task", process);
 	a->engine = false;
 	err = each_number(a, tasks, visit_task);
 	if (err == -ENOMEM)

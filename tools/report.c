@@ -199,6 +199,8 @@ uint64_t report_start_ticks(uint32_t pid)
 	/* the second field may hold blanks and parentheses: count from the
 	 * last ')' on */
 	at = strrchr(text, ')');
+	if (at && at[1] && (at[2] == 'Z' || at[2] == 'X'))
+		return 0; /* ended, and not yet waited for */
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
 	return at ? strtoull(at + 1, NULL, 10) : 0;

@@ -40,7 +40,8 @@ uint64_t report_age(const struct hz_stats_proc *p);
 /* Does the process of this slot still run (and is it the same one)? */
 bool report_alive(const struct hz_stats_proc *p);
 
-/* Field 22 of /proc/PID/stat, 0 when there is no such process. */
+/* Field 22 of /proc/PID/stat, 0 when there is no such process or it is a
+ * zombie. */
 uint64_t report_start_ticks(uint32_t pid);
 
 #endif

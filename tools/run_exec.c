@@ -173,8 +173,8 @@ static void put_others(struct json *j, const struct hz_stats_segment *seg,
 	for (int i = 0; i < HZ_STATS_PROCS; i++) {
 		if (i == own || !hz_stats_snapshot(&seg->proc[i], p))
 			continue;
-		if (!p->end_ns && !report_alive(p))
-			p->end_ns = end;
+		if (!p->end_ns)
+			p->end_ns = end; /* nobody noted its own end */
 		json_open(j, NULL, '{');
 		report_members(j, p, &extra);
 		json_close(j, '}');

@@ -73,6 +73,7 @@ void *hz_thread_fault(void *arg)
 	struct hz_xfer *done[BATCH];
 
 	hz_thread_begin("hz-fault");
+	hz_log_apart = true; /* hz-aux's descriptor table is ours too */
 	if (e->io->open(&e->store, e->depth * 2, e->io_flags, &w->queue) < 0 ||
 	    e->io->watch(w->queue, e->uffd) < 0 ||
 	    e->io->watch(w->queue, w->kick) < 0)
@@ -230,6 +231,7 @@ void *hz_thread_engine(void *arg)
 	struct hz_xfer *done[BATCH];
 
 	hz_thread_begin("hz-engine");
+	hz_log_apart = true;
 	if (e->io->open(&e->store, e->depth * 2, e->io_flags, &w->queue) < 0 ||
 	    e->io->watch(w->queue, w->kick) < 0)
 		return NULL;
@@ -338,7 +340,6 @@ void *hz_thread_aux(void *arg)
 	struct hz_engine *e = arg;
 	uint64_t seen = 0;
 
-	hz_thread_begin("hz-aux");
 	HZ_SCOPED_LOCK(&e->lock);
 	for (;;) {
 		struct hz_request *r = next_request(e);

@@ -24,7 +24,7 @@ struct raw {
 	int fd;
 	unsigned blocks;
 	struct io_uring ring;
-	char *buf; /* DEPTH blocks */
+	char *buf;          /* DEPTH blocks */
 	unsigned long turn; /* transfers begun */
 };
 
@@ -53,7 +53,7 @@ static int get_buffers(struct raw *r)
 {
 	size_t len = (size_t)(DEPTH + 1) * BLOCK;
 	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		return fail("mmap", errno);
@@ -102,7 +102,7 @@ static int end(struct raw *r)
 
 /* At least `least` blocks and `seconds`; MiB a second or -1. */
 static double transfer(struct raw *r, enum mode mode, unsigned long least,
-		       double seconds)
+                       double seconds)
 {
 	double began = now();
 	unsigned long done = 0;

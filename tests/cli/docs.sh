@@ -33,7 +33,7 @@ for tool in horizon-run horizon-stat; do
 		grep -q -e "^  .*$option\( \|\$\)" "$tmp/help" ||
 			fail "$tool --help lacks $option"
 		# as the page sets it: behind a short one, or first
-		grep -q -e "[ ,]$option[ ,.=]" "$tmp/$tool.1" ||
+		grep -q -e "[ ,]${option}[ ,.=]" "$tmp/$tool.1" ||
 			fail "$tool(1) lacks $option"
 	done <"$tmp/options"
 	# and no option in the page that the tool does not know

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
 #
 # Sourced by the tests of the tools. A test stops at its first failure with
 # status 1; 77 is a skip. $tmp is a directory that goes away.

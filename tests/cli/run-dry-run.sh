@@ -46,6 +46,6 @@ says out '^HORIZON_RAM=1G$'
 
 # A relative store is made absolute: the command may go elsewhere.
 mkdir "$tmp/store"
-cd "$tmp"
+cd "$tmp" || exit 99
 run 0 horizon-run -n --store store true
 says out "^HORIZON_STORE=$tmp/store\$"

@@ -8,6 +8,7 @@ start_fake
 columns='-o pid,out/s,in/s,dem/s,written'
 
 # Rows come out at once; one of those after the first shows the new moves.
+: >"$tmp/out"
 horizon-stat -p "$fake" $columns 1 4 >"$tmp/out" 7>&- &
 stat=$!
 children="$children $stat"
@@ -42,9 +43,10 @@ run 0 horizon-stat -J -p "$fake" 0.05 3
 [ "$(wc -l <"$tmp/out")" -eq 3 ] || fail "not three objects"
 
 # It ends with the last process.
-horizon-stat -p "$fake" 0.1 >"$tmp/out" 7>&- &
+: >"$tmp/rows"
+horizon-stat -p "$fake" 0.1 >"$tmp/rows" 7>&- &
 stat=$!
 children="$children $stat"
-wait_for grep -q "$fake" "$tmp/out"
+wait_for grep -q "$fake" "$tmp/rows"
 exec 7>&-
 wait "$stat" || fail "no end with the last process"

@@ -3,7 +3,7 @@
 # The house rules that can be read off the sources: includes go down only,
 # files stay small, the library neither exits nor prints nor reads getenv.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/cli/functions.sh"
-cd "$top_srcdir"
+cd "$top_srcdir" || exit 99
 
 # sources FOLDER: its C files
 sources()
@@ -59,7 +59,7 @@ done | grep -v '^lib/engine/fork\.c.*[^A-Za-z]_exit(' >"$tmp/calls"
 # Every source says its licence.
 for folder in kernels lib shim tools tests man; do
 	find "$folder" \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
-		-o -name '*.am' -o -name '*.[157]' -o -name '*.in' \) \
+		-o -name '*.[157]' -o -name '*.in' \) \
 		-type f ! -name '*.pc.in' ! -name Makefile.in
 done | while read -r file; do
 	head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' ||

@@ -98,6 +98,9 @@ static void behaves(void)
 	CHECK(all_zero(q + LEN, LEN));
 	CHECK(!munmap(q + LEN, LEN));
 	CHECK(filled(q, LEN, 2));
+	errno = 0;
+	p = mmap(q + 1, MIB, READWRITE, PLAIN | MAP_FIXED, -1, 0);
+	CHECK(p == MAP_FAILED && errno == EINVAL && filled(q, LEN, 2));
 	p = mmap(q, MIB, READWRITE, PLAIN | MAP_FIXED, -1, 0);
 	CHECK(p == q && all_zero(p, MIB));
 	CHECK(!munmap(q, LEN));

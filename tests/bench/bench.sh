@@ -1,0 +1,481 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# bench.sh [--quick] [--rounds N] [--only ROW] [--dir DIRECTORY]
+#
+# make bench: the trainer at half its footprint, a sweep over twice the memory,
+# and small allocations; each under Horizon and under what there is without
+# it. Every round runs all ways of a row one after the other, so that noise
+# meets all of them; ratios are made within a round, and the medians shown.
+# A table on stdout, the same in Markdown in results.md.
+set -u
+LC_ALL=C
+TIMEFORMAT='%U %S'
+
+here=${top_builddir:?}/tests/bench
+source=${top_srcdir:?}
+trainer=$top_builddir/tests/trainer/gpt-train
+text=/usr/share/common-licenses/GPL-3
+[ -r $text ] || text=$source/COPYING
+
+dir=/var/tmp rounds=3 only='' longest=300
+model='--layers 20 --hidden 768 --heads 12 --seq 64 --batch 4'
+steps=5 swap_steps=3
+sweep_limit=1024 passes=5 swap_passes=3
+raw_mib=4096 raw_seconds=3 swap_mib=6144 pairs=10000000
+# No round is begun later than this, in seconds.
+budget=1320
+
+quick()
+{
+	rounds=1
+	model='--layers 6 --hidden 512 --heads 8 --seq 32 --batch 2'
+	steps=4 swap_steps=3
+	sweep_limit=256 passes=3 swap_passes=2
+	raw_mib=512 raw_seconds=1 swap_mib=1024 pairs=1000000
+}
+
+usage()
+{
+	echo "usage: bench.sh [--quick] [--rounds N]" \
+		"[--only trainer|sweep|malloc] [--dir DIRECTORY]" >&2
+	exit 2
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--quick) quick ;;
+	--rounds) rounds=${2:?}; shift ;;
+	--only)
+		only=${2:?}
+		[[ $only = @(trainer|sweep|malloc) ]] || usage
+		shift
+		;;
+	--dir) dir=${2:?}; shift ;;
+	*) usage ;;
+	esac
+	shift
+done
+
+say()
+{
+	printf '==> %s\n' "$*" >&2
+}
+
+# --- places that are cleaned up ---------------------------------------------
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/horizon-bench.XXXXXX") || exit 1
+swap_file=$dir/horizon-bench.$$.swap
+groups=()
+
+swap_off()
+{
+	[ -e "$swap_file" ] || return 0
+	swapoff "$swap_file" 2>/dev/null
+	rm -f "$swap_file"
+}
+
+cleanup()
+{
+	local g
+
+	swap_off
+	for g in "${groups[@]}"; do
+		rmdir "$g" 2>/dev/null
+	done
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+swap_on()
+{
+	dd if=/dev/zero of="$swap_file" bs=2M count=$((swap_mib / 2)) \
+		oflag=direct status=none && chmod 600 "$swap_file" &&
+		mkswap "$swap_file" >/dev/null &&
+		swapon -p 32000 "$swap_file"
+}
+
+# --- a memory cgroup --------------------------------------------------------
+
+cgroup_kind()
+{
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "not root"
+	elif [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
+		echo v1
+	elif grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null
+	then
+		echo v2
+	else
+		echo "no memory controller"
+	fi
+}
+kind=$(cgroup_kind)
+
+# cgroup NAME BYTES SWAP: make one; its directory in $cg.
+cgroup()
+{
+	case $kind in
+	v1)
+		cg=/sys/fs/cgroup/memory/horizon-bench-$$-$1
+		mkdir "$cg" || return
+		echo "$2" >"$cg/memory.limit_in_bytes" || return
+		[ "$3" = swap ] || [ ! -w "$cg/memory.memsw.limit_in_bytes" ] ||
+			echo "$2" >"$cg/memory.memsw.limit_in_bytes"
+		;;
+	v2)
+		echo +memory 2>/dev/null >/sys/fs/cgroup/cgroup.subtree_control
+		cg=/sys/fs/cgroup/horizon-bench-$$-$1
+		mkdir "$cg" && echo "$2" >"$cg/memory.max" || return
+		[ "$3" = swap ] || echo 0 >"$cg/memory.swap.max"
+		;;
+	esac
+	groups+=("$cg")
+}
+
+# --- one run ----------------------------------------------------------------
+
+busy_ticks()
+{
+	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat
+}
+
+# run NAME COMMAND...: stdout with a time before each line in NAME.out,
+# status in $status, and the cores that others used in NAME.noise.
+run()
+{
+	local name=$1 ticks began
+
+	shift
+	ticks=$(busy_ticks) began=$EPOCHREALTIME
+	{ time timeout -k 5 "$longest" "$@" 2>"$work/$name.err"; } \
+		2>"$work/$name.cpu" | while read -r line; do
+		echo "$EPOCHREALTIME $line"
+	done >"$work/$name.out"
+	status=${PIPESTATUS[0]}
+	awk -v ticks="$ticks" -v began="$began" -v now="$EPOCHREALTIME" \
+		-v busy="$(busy_ticks)" -v hz="$(getconf CLK_TCK)" '
+	NF == 2 { own = $1 + $2 }
+	END {
+		other = ((busy - ticks) / hz - own) / (now - began)
+		printf "%.2f\n", (other > 0 ? other : 0)
+	}' "$work/$name.cpu" >"$work/$name.noise"
+	case $status in
+	0) ;;
+	124) say "$name: stopped after $longest s; what it did counts" ;;
+	137) say "$name: KILLED, by the limit or after $longest s" ;;
+	*) say "$name: FAILED with $status"; tail -n 5 "$work/$name.err" >&2 ;;
+	esac
+}
+
+# inside COMMAND...: run it in $cg.
+inside()
+{
+	local name=$1
+
+	shift
+	# shellcheck disable=SC2016 # for the inner shell
+	run "$name" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cg" "$@"
+}
+
+# Samples: "row way round seconds" a line, in $work/samples.
+sample()
+{
+	awk -v head="$1 $2 $round" '{ print head, $1 }' >>"$work/samples"
+	echo "$1 $2 $(cat "$work/$2.noise")" >>"$work/noise"
+}
+
+# Seconds of each step but the first, which also fills memory.
+step_seconds()
+{
+	awk '$2 == "step" { if ($3 > 1 && last) print $1 - last; last = $1 }' \
+		"$work/$1.out"
+}
+
+pass_seconds()
+{
+	awk '$2 == "pass" { print $4 }' "$work/$1.out"
+}
+
+same_losses()
+{
+	sed 's/^[^ ]* //; s/ tok.*//' "$work/$1.out" >"$work/$1.losses"
+	[ -s "$work/$1.losses" ] &&
+		head -n "$(wc -l <"$work/$1.losses")" "$work/ram.losses" |
+		cmp -s - "$work/$1.losses" ||
+		problems+=("trainer $1, round $round: wrong or no losses")
+}
+
+# --- rows -------------------------------------------------------------------
+
+# four ROW SAMPLER MIB LIMIT LONG SHORT: all ways of a row, one round.
+# LONG and SHORT are arrays: the command, and a shorter one for swap.
+four()
+{
+	local row=$1 sampler=$2 mib=$3 limit=$(($4 << 20))
+	local -n long=$5 short=$6
+
+	run ram "${long[@]}"
+	$sampler ram | sample "$row" ram
+	run room horizon-run --ram $((mib * 5 / 4 + 512))M --store "$dir" -- \
+		"${long[@]}"
+	$sampler room | sample "$row" room
+	[ "$kind" = v1 ] || [ "$kind" = v2 ] || return
+	cgroup "$row-$round-tiered" $limit none || return
+	inside horizon horizon-run --ram 100% --store "$dir" \
+		--report "$work/$row.json" -- "${long[@]}"
+	$sampler horizon | sample "$row" horizon
+	if swap_on && cgroup "$row-$round-swap" $limit swap; then
+		inside swap "${short[@]}"
+		$sampler swap | sample "$row" swap
+	else
+		problems+=("$row: no swap file in $dir")
+	fi
+	swap_off
+}
+
+trainer_row()
+{
+	local mib way
+	# shellcheck disable=SC2206 # options
+	local common=("$trainer" --text $text $model)
+	# shellcheck disable=SC2034 # by name
+	local all=("${common[@]}" --steps "$steps")
+	# shellcheck disable=SC2034 # by name
+	local few=("${common[@]}" --steps "$swap_steps")
+
+	mib=$("${common[@]}" --steps 0 2>&1 |
+		sed -n 's/.*footprint \([0-9]*\) MiB.*/\1/p')
+	trainer_mib=$mib
+	say "round $round: trainer, $mib MiB in $((mib / 2)) MiB;" \
+		"load $(cut -d ' ' -f 1 /proc/loadavg)"
+	four trainer step_seconds "$mib" $((mib / 2)) all few
+	for way in ram room horizon swap; do
+		[ ! -e "$work/$way.out" ] || same_losses $way
+	done
+	rm -f "$work"/*.out
+}
+
+# Bytes a second through the store against what the disk gives now.
+bandwidth()
+{
+	local mixed
+
+	mixed=$(awk '$1 == "mixed" { print $2 }' "$work/raw")
+	awk -f "$source/tests/real/flatten-json.awk" "$work/sweep.json" |
+		awk -v mixed="${mixed:-0}" -v out="$work/horizon.out" '
+	/^store\.(read|write)_bytes / { bytes += $2 }
+	END {
+		while ((getline line < out) > 0) {
+			split(line, f, " ")
+			s += f[2] == "fill" ? f[3] : f[4]
+		}
+		if (s && mixed)
+			printf "%.0f %.0f %.1f\n", bytes / s / 1048576, mixed,
+				100 * bytes / s / 1048576 / mixed
+	}' >>"$work/bandwidth"
+}
+
+sweep_row()
+{
+	# shellcheck disable=SC2034 # by name
+	local all=("$here/sweep" $((2 * sweep_limit)) "$passes")
+	# shellcheck disable=SC2034 # by name
+	local few=("$here/sweep" $((2 * sweep_limit)) "$swap_passes")
+
+	say "round $round: sweep over $((2 * sweep_limit)) MiB in" \
+		"$sweep_limit MiB; load $(cut -d ' ' -f 1 /proc/loadavg)"
+	"$here/rawio" "$dir" $raw_mib $raw_seconds >"$work/raw" ||
+		problems+=("rawio failed")
+	sed 's/^/    raw /; s/$/ MiB\/s/' "$work/raw" >&2
+	four sweep pass_seconds $((2 * sweep_limit)) $sweep_limit all few
+	[ ! -e "$work/sweep.json" ] || bandwidth
+	rm -f "$work"/*.out
+}
+
+malloc_row()
+{
+	local so
+
+	so=$(ldconfig -p | awk '/libjemalloc\.so\.2/ { print $NF; exit }')
+	[ -n "$so" ] || { problems+=("malloc: no libjemalloc.so.2"); return; }
+	say "round $round: small allocations"
+	"$here/malloc_small" $pairs | sed "s/^/libc $round /"
+	LD_PRELOAD=$so "$here/malloc_small" $pairs | sed "s/^/jemalloc $round /"
+	horizon-run -- "$here/malloc_small" $pairs | sed "s/^/horizon $round /"
+} >>"$work/malloc"
+
+# --- tables -----------------------------------------------------------------
+
+# "row way seconds min max n to_ram to_room noise"; ratios are medians of the
+# ratios of each round.
+summary()
+{
+	sort -k 1,3 -k 4,4n "$work/samples" | awk -v noise="$work/noise" '
+	function push(list, x) { v[list, ++n[list]] = x }
+	function median(list,    i, j, t, c) {
+		c = n[list]
+		for (i = 2; i <= c; i++)
+			for (j = i; j > 1 && v[list, j] < v[list, j - 1]; j--) {
+				t = v[list, j]
+				v[list, j] = v[list, j - 1]
+				v[list, j - 1] = t
+			}
+		if (!c)
+			return "-"
+		return (v[list, int((c + 1) / 2)] + v[list, int(c / 2) + 1]) / 2
+	}
+	function ratio(row, way, to,    r, a, b, name) {
+		name = row " " way " over " to
+		for (r = 1; r <= rounds; r++) {
+			a = row " " way " " r
+			b = row " " to " " r
+			if (n[a] && n[b])
+				push(name, median(a) / median(b))
+		}
+		return n[name] ? sprintf("%.2f", median(name)) : "-"
+	}
+	{
+		push($1 " " $2, $4)
+		push($1 " " $2 " " $3, $4)
+		rounds = $3 > rounds ? $3 : rounds
+	}
+	END {
+		while ((getline line < noise) > 0) {
+			split(line, f, " ")
+			push("noise " f[1] " " f[2], f[3])
+		}
+		split("trainer sweep", rows, " ")
+		split("ram room horizon swap", ways, " ")
+		for (i = 1; i <= 2; i++)
+			for (j = 1; j <= 4; j++) {
+				k = rows[i] " " ways[j]
+				if (!n[k])
+					continue
+				m = median(k)
+				printf "%s %.3f %.3f %.3f %d %s %s %.2f\n", k,
+					m, v[k, 1], v[k, n[k]], n[k],
+					ratio(rows[i], ways[j], "ram"),
+					ratio(rows[i], ways[j], "room"),
+					median("noise " k)
+			}
+	}'
+}
+
+describe()
+{
+	case $1 in
+	ram) echo "all in RAM, without Horizon" ;;
+	room) echo "Horizon, room for everything" ;;
+	horizon) echo "Horizon, half of it" ;;
+	swap) echo "kernel swap, half of it" ;;
+	esac
+}
+
+# table FORMAT: one printf format for all rows, the head included.
+table()
+{
+	local row way s min max n to_ram to_room other
+
+	# shellcheck disable=SC2059 # the format is the argument
+	{
+		printf "$1" what how seconds min..max samples "x RAM" \
+			"x room" "others' cores"
+		[ -z "${2-}" ] || echo "$2"
+		while read -r row way s min max n to_ram to_room other; do
+			printf "$1" "$row" "$(describe "$way")" "$s" \
+				"$min..$max" "$n" "$to_ram" "$to_room" "$other"
+		done <"$work/summary"
+	}
+}
+
+malloc_lines()
+{
+	awk '
+	{ k = $4 " threads " $6; key[k]; sum[k, $1] += $8; n[k, $1]++
+	  t[k, $1, $2] = $8; if ($2 > rounds) rounds = $2 }
+	END {
+		for (k in key) {
+			c = 0
+			for (r = 1; r <= rounds; r++)
+				if (t[k, "jemalloc", r] > 0) {
+					x = t[k, "horizon", r] / \
+						t[k, "jemalloc", r]
+					for (i = c++; i > 0 && s[i] > x; i--)
+						s[i + 1] = s[i]
+					s[i + 1] = x
+				}
+			printf "malloc and free, sizes %s: libc %.1f, " \
+				"jemalloc %.1f, Horizon %.1f ns a pair; " \
+				"Horizon / jemalloc %.2f\n", k,
+				sum[k, "libc"] / n[k, "libc"],
+				sum[k, "jemalloc"] / n[k, "jemalloc"],
+				sum[k, "horizon"] / n[k, "horizon"],
+				(s[int((c + 1) / 2)] + s[int(c / 2) + 1]) / 2
+		}
+	}' "$work/malloc" | sort
+}
+
+notes()
+{
+	local p
+
+	[ ! -s "$work/bandwidth" ] || sort -k 3n "$work/bandwidth" |
+		awk '{ line[NR] = $0 } END {
+			split(line[int((NR + 1) / 2)], f, " ")
+			printf "sweep under Horizon: %d MiB/s through the " \
+				"store, %s %% of the %d MiB/s that the disk " \
+				"gives mixed\n", f[1], f[3], f[2]
+		}'
+	[ ! -s "$work/malloc" ] || malloc_lines
+	echo "rounds: $rounds; seconds are medians: of a training step but" \
+		"the first, of a pass; ratios are made within each round"
+	case $kind in
+	v1 | v2)
+		echo "half: a memory cgroup ($kind); Horizon's own memory is" \
+			"inside, its run has no swap; trainer" \
+			"${trainer_mib:--} MiB, sweep $((2 * sweep_limit)) MiB"
+		;;
+	*)
+		echo "SKIPPED: Horizon and kernel swap at half, since $kind" \
+			"(a memory cgroup and swapon are needed)"
+		;;
+	esac
+	for p in "${problems[@]}"; do
+		echo "PROBLEM: $p"
+	done
+	echo "$(uname -sr), $(nproc) CPUs ($(sed -n \
+		's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)), $(awk \
+		'/^MemTotal/ { printf "%.0f", $2 / 1048576 }' /proc/meminfo)" \
+		"GiB; $(findmnt -no FSTYPE,SOURCE -T "$dir" | tr -s ' ');" \
+		"$(date -u +%Y-%m-%d); load $(cut -d ' ' -f 1-3 /proc/loadavg)"
+}
+
+problems=() trainer_mib=''
+touch "$work/samples" "$work/noise" "$work/malloc"
+for round in $(seq "$rounds"); do
+	if [ $SECONDS -gt $budget ]; then
+		problems+=("only $((round - 1)) rounds in $SECONDS s")
+		rounds=$((round - 1))
+		break
+	fi
+	for row in malloc sweep trainer; do
+		case $only in
+		'' | "$row") "${row}_row" ;;
+		esac
+	done
+done
+summary >"$work/summary"
+echo
+table '%-8s %-29s %9s %17s %8s %7s %7s %14s\n'
+echo
+notes
+{
+	table '| %s | %s | %s | %s | %s | %s | %s | %s |\n' \
+		'|---|---|--:|--:|--:|--:|--:|--:|'
+	echo
+	notes | sed 's/^/* /'
+} >"$here/results.md"
+say "the same in Markdown: $here/results.md; $SECONDS s"
+[ ${#problems[@]} -eq 0 ]
