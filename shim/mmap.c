@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
-#include "base/log.h"
 #include "base/util.h"
 #include "guard.h"
 #include "next.h"
@@ -44,13 +43,13 @@ static int make_way(void *addr, size_t len)
 }
 
 HZ_EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd,
-                     off_t off)
+		     off_t off)
 {
 	void *p = NULL;
 
 	if (wanted(addr, len, prot, flags, off))
 		p = HZ_GUARDED(hz_arena_map(hz_align_up(len, HZ_PAGE_SIZE),
-		                            flags & MAP_POPULATE));
+					    flags & MAP_POPULATE));
 	if (p)
 		return p;
 	if (flags & MAP_FIXED && make_way(addr, len) < 0)
@@ -59,7 +58,7 @@ HZ_EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd,
 }
 
 HZ_EXPORT void *mmap64(void *addr, size_t len, int prot, int flags, int fd,
-                       off_t off) __attribute__((alias("mmap")));
+		       off_t off) __attribute__((alias("mmap")));
 
 HZ_EXPORT int munmap(void *addr, size_t len)
 {
@@ -79,7 +78,7 @@ HZ_EXPORT void *mremap(void *addr, size_t old_len, size_t len, int flags, ...)
 	va_end(ap);
 	if (ours(addr, old_len))
 		return (void *)hz_sysret(HZ_GUARDED(
-		        hz_arena_mremap(addr, old_len, len, flags, to)));
+			hz_arena_mremap(addr, old_len, len, flags, to)));
 	if (flags & MREMAP_FIXED && make_way(to, len) < 0)
 		return MAP_FAILED;
 	return hz_next.mremap(addr, old_len, len, flags, to);
@@ -89,7 +88,7 @@ HZ_EXPORT int mprotect(void *addr, size_t len, int prot)
 {
 	if (ours(addr, len))
 		return (int)hz_sysret(
-		        HZ_GUARDED(hz_arena_mprotect(addr, len, prot)));
+			HZ_GUARDED(hz_arena_mprotect(addr, len, prot)));
 	return hz_next.mprotect(addr, len, prot);
 }
 
@@ -97,7 +96,7 @@ HZ_EXPORT int madvise(void *addr, size_t len, int advice)
 {
 	if (ours(addr, len))
 		return (int)hz_sysret(
-		        HZ_GUARDED(hz_arena_madvise(addr, len, advice)));
+			HZ_GUARDED(hz_arena_madvise(addr, len, advice)));
 	return hz_next.madvise(addr, len, advice);
 }
 
@@ -117,7 +116,7 @@ HZ_EXPORT int mlock(const void *addr, size_t len)
 {
 	if (ours(addr, len))
 		return (int)hz_sysret(
-		        HZ_GUARDED(hz_arena_mlock((void *)addr, len, true)));
+			HZ_GUARDED(hz_arena_mlock((void *)addr, len, true)));
 	return hz_next.mlock(addr, len);
 }
 
@@ -132,27 +131,25 @@ HZ_EXPORT int munlock(const void *addr, size_t len)
 {
 	if (ours(addr, len))
 		return (int)hz_sysret(
-		        HZ_GUARDED(hz_arena_mlock((void *)addr, len, false)));
+			HZ_GUARDED(hz_arena_mlock((void *)addr, len, false)));
 	return hz_next.munlock(addr, len);
 }
 
 static int lock_region(bool lock)
 {
 	return HZ_GUARDED(
-	        hz_arena_mlock((void *)hz_arena_base, hz_arena_len, lock));
+		hz_arena_mlock((void *)hz_arena_base, hz_arena_len, lock));
 }
 
-/* The region is a reservation far larger than memory: what is in use is made
- * resident first, then the rest of the process is locked as it is touched. */
+/* The region is a reservation far larger than memory: the engine makes what is
+ * in use resident (and says that tiering stops), then the rest of the process
+ * is locked as it is touched. */
 HZ_EXPORT int mlockall(int flags)
 {
 	int r;
 
 	if (!hz_arena_len || hz_inside)
 		return hz_next.mlockall(flags);
-	hz_log_once(HZ_WARN, "mmap",
-	            "mlockall: tiering stops, all memory stays resident "
-	            "(munlockall lets it go on)");
 	if (lock_region(true) < 0)
 		return (int)hz_sysret(-ENOMEM);
 	r = hz_next.mlockall(flags | MCL_ONFAULT);
@@ -172,7 +169,7 @@ HZ_EXPORT int msync(void *addr, size_t len, int flags)
 {
 	if (ours(addr, len))
 		return (int)hz_sysret(
-		        HZ_GUARDED(hz_arena_msync(addr, len, flags)));
+			HZ_GUARDED(hz_arena_msync(addr, len, flags)));
 	return hz_next.msync(addr, len, flags);
 }
 

@@ -133,7 +133,7 @@ static int visit_fds(struct attach *a, const char *owner)
 	hz_format(fds, sizeof(fds), "%s/fd", owner);
 	err = each_number(a, fds, visit_fd);
 	if (err == -EACCES || err == -EPERM)
-		a->denied = pid_of(owner);
+		a->denied = true;
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -315,7 +315,8 @@ int attach_scan(struct attach *a)
 {
 	int err;
 
-	a->denied = a->foreign = 0;
+	a->denied = false;
+	a->foreign = 0;
 	for (unsigned i = 0; i < a->segment_count; i++)
 		a->segments[i].found = false;
 	for (unsigned i = 0; i < a->proc_count; i++)

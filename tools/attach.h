@@ -42,8 +42,8 @@ struct attach {
 	struct attach_proc *procs; /* by pid */
 	unsigned proc_count;
 
-	bool engine;	  /* the process being looked at has engine threads */
-	uint32_t denied;  /* a process that we may not look into; 0 none */
+	bool engine;	  /* this process has engine threads */
+	bool denied;	  /* there are some that we may not look into */
 	uint32_t foreign; /* one whose segment has another layout; 0 none */
 };
 

@@ -259,19 +259,17 @@ static _Noreturn void none_found(const struct attach *a, uint32_t pid)
 
 	if (pid)
 		hz_format(who, sizeof(who), "process %u is not", pid);
-	if (a->foreign)
+	if (a->foreign && (!pid || pid == a->foreign))
 		cli_die(&stat_cli, STAT_FAILED,
 			"process %u runs under another version of Horizon, "
 			"use that version's horizon-stat",
 			a->foreign);
-	if (a->denied)
-		cli_die(&stat_cli, STAT_FAILED,
-			"process %u is another user's, run 'sudo horizon-stat'",
-			a->denied);
 	cli_die(&stat_cli, STAT_FAILED,
 		"%s under Horizon (it is from its first large allocation on), "
-		"start one by 'horizon-run COMMAND'",
-		who);
+		"start one by 'horizon-run COMMAND'%s",
+		who,
+		a->denied ? " (other users' are seen by 'sudo horizon-stat')" :
+			    "");
 }
 
 static void check_found(const struct attach *a)

@@ -49,6 +49,7 @@ struct pm_scan_arg {
 };
 #define PAGEMAP_SCAN	_IOWR('f', 16, struct pm_scan_arg)
 #define PAGE_IS_PRESENT (1 << 3)
+#define PAGE_IS_SWAPPED (1 << 4)
 #define PAGE_IS_HUGE	(1 << 6)
 #endif
 

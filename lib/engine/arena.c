@@ -152,7 +152,11 @@ static bool revive(struct hz_engine *e, uint32_t b)
 		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
 		hz_plan_access(e->plan, b, HZ_ACCESS_ZERO, hz_os.now());
 	}
-	return blk->state != HZ_BLK_ZERO;
+	if (blk->state != HZ_BLK_ZERO)
+		return true;
+	if (!e->armed) /* the kernel fills it; see census.c */
+		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
+	return false;
 }
 
 static void clear_part(struct hz_engine *e, uint32_t b, char *from, char *to)
@@ -239,9 +243,23 @@ static bool fits(const struct hz_engine *e, size_t size)
 	uint64_t capacity = ((uint64_t)e->cap << HZ_BLOCK_SHIFT) +
 			    e->store.size;
 
+	if (!e->armed)
+		return true; /* below the threshold */
 	return size <= capacity &&
 	       hz_range_total(e->ranges) + size <=
 		       (uint64_t)e->blocks << HZ_BLOCK_SHIFT;
+}
+
+/* Still too little to start the engine for? */
+static bool below_threshold(struct hz_engine *e, size_t size)
+{
+	uint64_t limit;
+
+	if (__atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != HZ_OFF)
+		return false;
+	limit = hz_engine_threshold();
+	HZ_SCOPED_LOCK(&e->lock);
+	return size <= limit && hz_range_total(e->ranges) + size <= limit;
 }
 
 void *hz_arena_take(size_t size, size_t align, enum hz_range_kind kind,
@@ -252,7 +270,7 @@ void *hz_arena_take(size_t size, size_t align, enum hz_range_kind kind,
 	void *p = NULL;
 
 	hz_gate_enter(&g);
-	if (hz_engine_start()) {
+	if (below_threshold(e, size) || hz_engine_start()) {
 		hz_lock(&e->lock);
 		if (fits(e, size))
 			p = alloc_locked(e, size, align, kind, zero);
@@ -370,6 +388,12 @@ static void *relocate(struct hz_engine *e, void *p, struct hz_span old,
 
 	if (!q)
 		return NULL;
+	if (!hz_engine_start()) {
+		hz_lock(&e->lock);
+		hz_arena_give(e, hz_arena_range(e, q), false);
+		hz_unlock(&e->lock);
+		return NULL; /* the caller copies */
+	}
 	to = (uint32_t)((size_t)(q - e->base) >> HZ_BLOCK_SHIFT);
 	hz_lock(&e->lock);
 	for (uint32_t b = to; b < to + old.n; b++)

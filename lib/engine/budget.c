@@ -175,6 +175,11 @@ uint64_t hz_budget_start(void)
 	return ram_knob();
 }
 
+bool hz_budget_watched(void)
+{
+	return grouped;
+}
+
 static uint64_t allowed(uint64_t ours)
 {
 	uint64_t ram = ram_knob(), used, room;

@@ -22,6 +22,8 @@ bool hz_cgroup_find(struct hz_cgroup *g);
 uint64_t hz_cgroup_usage(const struct hz_cgroup *g);
 /* MemTotal in bytes. */
 uint64_t hz_budget_machine(void);
+/* Is there a cgroup limit to be watched? */
+bool hz_budget_watched(void);
 /* Find the group; bytes of the knob `ram`, resolved. */
 uint64_t hz_budget_start(void);
 

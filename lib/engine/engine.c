@@ -29,6 +29,9 @@
 
 #define STACK_BYTES ((size_t)256 << 10)
 #define GUARD_BYTES ((size_t)16 << 10)
+/* A process whose ranges stay below this, or below a quarter of its budget,
+ * is left alone: it has nothing worth tiering. */
+#define THRESHOLD_MAX ((uint64_t)64 << 20)
 /* Pages above the budget that may be taken when nothing can be evicted. */
 #define SPARE_FRAMES 1024u
 
@@ -113,6 +116,7 @@ static bool reserve_tables(struct hz_engine *e)
 	 * they can be moved after a fork. */
 	hz_os.madvise(e->fbase, (size_t)e->frames << HZ_BLOCK_SHIFT,
 		      MADV_DONTFORK);
+	hz_frames_init(e);
 	return true;
 }
 
@@ -146,30 +150,6 @@ static int refuse(const char *what, const char *why, int rc)
 	return rc;
 }
 
-/* All but what was handed back to the kernel (in a forked child only). */
-static int arm_region(struct hz_engine *e)
-{
-	uint32_t first = 0, b;
-	int rc = 0;
-
-	for (b = 0; rc == 0 && b <= e->blocks; b++) {
-		bool skip = b == e->blocks ||
-			    (b < e->blocks_used &&
-			     e->blk[b].state == HZ_BLK_NATIVE);
-
-		if (!skip && b >= e->blocks_used)
-			b = e->blocks - 1; /* the rest was never used */
-		if (!skip)
-			continue;
-		if (b > first)
-			rc = e->fault->arm(e->uffd, hz_block_addr(e, first),
-					   (size_t)(b - first)
-						   << HZ_BLOCK_SHIFT);
-		first = b + 1;
-	}
-	return rc;
-}
-
 static int open_faults(struct hz_engine *e)
 {
 	const char *why = "";
@@ -182,9 +162,7 @@ static int open_faults(struct hz_engine *e)
 	if (rc < 0)
 		return refuse("no userfaultfd", why, rc);
 	e->pagemap = hz_os.open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
-	rc = arm_region(e);
-	return rc < 0 ? refuse("cannot arm the region",
-			       "the address space was changed", rc) : 0;
+	return 0;
 }
 
 static unsigned queue_wishes(void)
@@ -294,11 +272,8 @@ static int start_workers(struct hz_engine *e)
 
 static int open_all(struct hz_engine *e)
 {
-	int rc = leave_descriptor_table();
+	int rc;
 
-	if (rc < 0)
-		return refuse("close_range(2) is refused",
-			      "Linux 5.9 or newer is needed", rc);
 	e->aux_tid = (int)syscall(SYS_gettid);
 	rc = open_store(e);
 	if (rc == 0)
@@ -308,11 +283,16 @@ static int open_all(struct hz_engine *e)
 			    "raise RLIMIT_AS", -ENOMEM);
 	if (rc < 0)
 		return rc;
-	hz_frames_init(e);
 	hz_lock(&e->lock);
 	hz_budget_poll(e, true);
 	hz_unlock(&e->lock);
-	return start_workers(e);
+	rc = start_workers(e);
+	if (rc < 0)
+		return rc;
+	/* Last: from here on the region needs all of the above. */
+	rc = hz_census_arm(e);
+	return rc < 0 ? refuse("cannot arm the region",
+			       "the address space was changed", rc) : 0;
 }
 
 static void *aux_main(void *arg)
@@ -321,9 +301,12 @@ static void *aux_main(void *arg)
 	int rc, fd = -1;
 
 	hz_thread_begin("hz-aux");
+	rc = leave_descriptor_table();
 	if (boot.store_fd < 0)
 		hz_stats_attach(hz_knobs.stats, &fd);
-	rc = open_all(e);
+	rc = rc < 0 ? refuse("close_range(2) is refused",
+			     "Linux 5.9 or newer is needed", rc) :
+		      open_all(e);
 	if (rc == 0)
 		hz_stats_mode(HZ_MODE_FAULT_MOVE,
 			      e->io == &hz_store_uring ? HZ_MODE_IO_URING :
@@ -374,6 +357,23 @@ static uint32_t frames_wanted(uint64_t budget)
 	       SPARE_FRAMES;
 }
 
+static uint64_t budget_bytes(void)
+{
+	static uint64_t bytes; /* the same whoever computes it */
+	uint64_t b = __atomic_load_n(&bytes, __ATOMIC_RELAXED);
+
+	if (!b) {
+		b = hz_budget_start();
+		__atomic_store_n(&bytes, b, __ATOMIC_RELAXED);
+	}
+	return b;
+}
+
+uint64_t hz_engine_threshold(void)
+{
+	return hz_min(THRESHOLD_MAX, budget_bytes() / 4);
+}
+
 bool hz_engine_start(void)
 {
 	struct hz_engine *e = &hz_engine;
@@ -387,7 +387,7 @@ bool hz_engine_start(void)
 	if (e->phase == HZ_OFF) {
 		e->read_ahead = (uint32_t)hz_knobs.read_ahead;
 		e->depth = (uint32_t)hz_knobs.io_depth;
-		e->frames = frames_wanted(hz_budget_start());
+		e->frames = frames_wanted(budget_bytes());
 		phase = run_aux(e, -1) ? HZ_RUNNING : HZ_REFUSED;
 		__atomic_store_n(&e->phase, phase, __ATOMIC_RELEASE);
 	}

@@ -2,6 +2,11 @@
 /*
  * The engine: executes the plan through the backends.
  *
+ * Small programs pay nothing: until the ranges of a process exceed
+ * hz_engine_threshold() bytes the region is ordinary memory (`armed` is
+ * false, blocks of ranges count as RESIDENT) and no thread exists. Arming
+ * takes stock of which blocks have pages (census.c).
+ *
  * Memory. The region R is one reservation, armed with one userfaultfd; the
  * frames F are another one, armed with the same descriptor, not inherited by
  * fork. A huge page belongs either to a block (mapped in R) or to a frame
@@ -77,7 +82,6 @@ enum hz_request_op {
 	HZ_REQ_ARM,	/* blocks [a, a + n) */
 	HZ_REQ_DISARM,	/* blocks [a, a + n) */
 	HZ_REQ_QUIESCE, /* before fork: nothing in a frame that counts */
-	HZ_REQ_CHILD,	/* after fork: a is the child's pid */
 	HZ_REQ_EVICT,	/* blocks [a, a + n) out, by hz-engine */
 };
 
@@ -112,7 +116,10 @@ struct hz_engine {
 	uint32_t read_ahead, depth;
 	uint64_t min_size, min_map;
 
-	enum { HZ_OFF, HZ_STARTING, HZ_RUNNING, HZ_REFUSED } phase;
+	/* Written under the start lock; RUNNING and REFUSED are final (a
+	 * forked child excepted). */
+	enum { HZ_OFF, HZ_RUNNING, HZ_REFUSED } phase;
+	bool armed; /* the userfaultfd serves the region */
 	bool frozen;	   /* no eviction, no read-ahead: a fork is near */
 	bool no_evict;	   /* mlockall */
 	bool store_is_full; /* said so once; cleared when a slot is freed */
@@ -154,7 +161,8 @@ struct hz_engine {
 	/* fork: processes that may share our pages copy-on-write */
 	uint16_t fork_gen;
 	struct hz_relative {
-		int pid, pidfd; /* pid 0: free; the fd is the engine's */
+		int pid;   /* 0: free */
+		int pidfd; /* -1: not yet opened; of the engine's table */
 	} relative[HZ_RELATIVES];
 
 	/* budget, hz-engine only */
@@ -170,6 +178,8 @@ extern struct hz_engine hz_engine;
 /* Start threads and backends. True when tiering works; one message and false
  * for ever when it does not. Any thread; not from inside. */
 bool hz_engine_start(void);
+/* Bytes of ranges up to which the engine is not started. */
+uint64_t hz_engine_threshold(void);
 /* After fork, in the child; `store_fd` reaches the parent's store. */
 bool hz_engine_restart(int store_fd);
 /* No start may be half done while the process forks. */
@@ -178,8 +188,6 @@ void hz_engine_release_start(bool in_child);
 void hz_engine_kick(struct hz_worker *w);
 /* Ask hz-aux and wait. The lock is not held. */
 long hz_engine_call(struct hz_request *req);
-uint64_t hz_engine_budget(void);
-
 /* Guard of every entry from a thread of the program: sets hz_inside and
  * blocks signals. */
 struct hz_gate {
@@ -267,6 +275,11 @@ void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n);
 long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
 		    uint32_t n);
 
+/* ---- census.c ---- */
+/* Arm the region and find out which blocks of it have pages. In hz-aux; takes
+ * the lock. 0 or -errno. */
+int hz_census_arm(struct hz_engine *e);
+
 /* ---- threads.c ---- */
 /* The three threads' bodies; each returns only when the process ends. */
 void *hz_thread_fault(void *engine);
@@ -282,6 +295,7 @@ void hz_budget_poll(struct hz_engine *e, bool force);
 
 /* ---- fork.c ---- */
 void hz_fork_quiesce(struct hz_engine *e);
+/* Process `pid` shares our pages from now on. Lock held. */
 void hz_fork_watch(struct hz_engine *e, int pid);
 /* May block b, refused with EBUSY, be made exclusive again? Lock held; may
  * drop it. True: try the move once more. */

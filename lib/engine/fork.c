@@ -14,6 +14,9 @@
  * while the child lives it would split the huge page and double the memory,
  * so it waits until no relative has our address space any more.
  *
+ * Before the engine runs there is nothing to do but to remember that pages are
+ * shared.
+ *
  * vfork and posix_spawn share the address space and need nothing.
  */
 #ifdef HAVE_CONFIG_H
@@ -52,8 +55,8 @@ void hz_fork_watch(struct hz_engine *e, int pid)
 
 		if (r->pid)
 			continue;
-		r->pidfd = hz_os.pidfd_open(pid);
-		r->pid = r->pidfd < 0 ? 0 : pid;
+		r->pidfd = -1;
+		r->pid = pid;
 		return;
 	}
 	hz_log_once(HZ_INFO, "fork",
@@ -76,12 +79,17 @@ static bool has_our_memory(int pid)
 
 static bool shares(struct hz_relative *r)
 {
-	struct pollfd p = { .fd = r->pidfd, .events = POLLIN };
+	struct pollfd p = { .events = POLLIN };
 
-	/* Readable: it ended. Other memory: it called exec. */
-	if (poll(&p, 1, 0) != 1 && has_our_memory(r->pid))
+	if (r->pidfd < 0)
+		r->pidfd = hz_os.pidfd_open(r->pid);
+	p.fd = r->pidfd;
+	/* Readable: it ended. Other memory: it called exec, or the number
+	 * belongs to another process by now. */
+	if (p.fd >= 0 && poll(&p, 1, 0) != 1 && has_our_memory(r->pid))
 		return true;
-	hz_os.close(r->pidfd);
+	if (r->pidfd >= 0)
+		hz_os.close(r->pidfd);
 	r->pid = 0;
 	return false;
 }
@@ -148,21 +156,20 @@ void hz_arena_fork_prepare(void)
 {
 	struct hz_engine *e = &hz_engine;
 	struct hz_request quiesce = { .op = HZ_REQ_QUIESCE };
-
 	struct hz_gate gate;
 
 	hz_gate_enter(&gate);
 	hz_engine_hold_start();
 	fork_state.gate = gate;
-	fork_state.held = false;
-	if (e->phase != HZ_RUNNING)
-		return;
-	hz_engine_call(&quiesce);
+	fork_state.held = e->phase == HZ_RUNNING;
+	fork_state.parent = getpid();
+	if (fork_state.held)
+		hz_engine_call(&quiesce);
 	hz_lock(&e->lock);
+	if (!fork_state.held)
+		return;
 	while (passing(e) || e->totals.count[HZ_BLK_STAGED])
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
-	fork_state.held = true;
-	fork_state.parent = getpid();
 	fork_state.store_fd = borrow_store(e);
 	fork_state.no_row = hz_slots_fork_prepare(e->slots) < 0;
 }
@@ -172,26 +179,20 @@ void hz_arena_fork_prepare(void)
 void hz_arena_fork_parent(int pid)
 {
 	struct hz_engine *e = &hz_engine;
-	struct hz_request watch = { .op = HZ_REQ_CHILD, .a = (uint32_t)pid };
-
 	struct hz_gate gate = fork_state.gate;
 
-	if (!fork_state.held) {
-		hz_engine_release_start(false);
-		hz_gate_leave(&gate);
-		return;
-	}
-	hz_slots_fork_parent(e->slots, pid);
-	e->frozen = false;
 	e->fork_gen++;
-	hz_stat_add(HZ_STAT_forks, 1);
-	if (fork_state.store_fd >= 0)
-		hz_os.close(fork_state.store_fd);
-	fork_state.held = false;
+	if (pid > 0)
+		hz_fork_watch(e, pid);
+	if (fork_state.held) {
+		hz_slots_fork_parent(e->slots, pid);
+		e->frozen = false;
+		hz_stat_add(HZ_STAT_forks, 1);
+		if (fork_state.store_fd >= 0)
+			hz_os.close(fork_state.store_fd);
+	}
 	hz_unlock(&e->lock);
 	hz_engine_release_start(false);
-	if (pid > 0)
-		hz_engine_call(&watch);
 	hz_gate_leave(&gate);
 }
 
@@ -218,13 +219,11 @@ static void adopt(struct hz_engine *e)
 	for (uint32_t b = 0; b < e->blocks_used; b++)
 		adopt_block(e, b);
 	hz_os.munmap(e->frame, (size_t)e->frames * sizeof(*e->frame));
-	for (unsigned i = 0; i < HZ_RELATIVES; i++)
-		e->relative[i].pid = 0;
 	e->wait_head = e->wait_tail = HZ_NONE;
 	e->waiting = 0;
 	e->writing = 0;
 	e->frozen = false;
-	e->fork_gen++;
+	e->armed = false;
 	e->pages = (uint32_t)(e->totals.count[HZ_BLK_RESIDENT] +
 			      e->totals.count[HZ_BLK_DEAD]);
 }
@@ -242,22 +241,23 @@ static void cannot_read(const char *why)
 void hz_arena_fork_child(void)
 {
 	struct hz_engine *e = &hz_engine;
+	struct hz_gate gate = fork_state.gate;
 
 	hz_engine_release_start(true);
-	if (!fork_state.held) {
-		hz_gate_leave(&fork_state.gate);
-		return;
-	}
-	fork_state.held = false;
 	hz_lock_reset(&e->lock);
-	hz_stats_child();
-	hz_slots_fork_child(e->slots);
-	adopt(e);
-	if (fork_state.no_row && e->totals.count[HZ_BLK_STORED])
-		cannot_read("too many processes share the store");
-	if (!hz_engine_restart(fork_state.store_fd))
-		cannot_read("its engine does not start");
+	e->fork_gen++;
+	for (unsigned i = 0; i < HZ_RELATIVES; i++)
+		e->relative[i].pid = 0;
 	hz_fork_watch(e, fork_state.parent);
-	hz_os.close(fork_state.store_fd);
-	hz_gate_leave(&fork_state.gate);
+	if (fork_state.held) {
+		hz_stats_child();
+		hz_slots_fork_child(e->slots);
+		adopt(e);
+		if (fork_state.no_row && e->totals.count[HZ_BLK_STORED])
+			cannot_read("too many processes share the store");
+		if (!hz_engine_restart(fork_state.store_fd))
+			cannot_read("its engine does not start");
+		hz_os.close(fork_state.store_fd);
+	}
+	hz_gate_leave(&gate);
 }

@@ -120,13 +120,26 @@ static bool is_huge(struct hz_engine *e, char *addr)
 	return n < 0 || (n == 1 && r.end - r.start == HZ_BLOCK_SIZE);
 }
 
+/* ENOMEM is an answer; anything else means that a seccomp filter does not know
+ * the advice, and touching does the same. */
+static int touch(char *addr, size_t len)
+{
+	int rc = hz_os.madvise(addr, len, MADV_POPULATE_WRITE);
+
+	if (rc == 0 || rc == -ENOMEM || rc == -EAGAIN)
+		return rc;
+	for (size_t off = 0; off < len; off += HZ_PAGE_SIZE)
+		*(volatile char *)(addr + off) = 0;
+	return 0;
+}
+
 /* Pages of n contiguous slots from f on: cleared by the kernel, huge where it
  * can. Not armed while this runs. */
 static int populate(struct hz_engine *e, uint32_t f, uint32_t n)
 {
 	char *addr = hz_frame_addr(e, f);
 	size_t len = (size_t)n << HZ_BLOCK_SHIFT;
-	int rc = hz_os.madvise(addr, len, MADV_POPULATE_WRITE);
+	int rc = touch(addr, len);
 	int armed;
 
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {

@@ -138,7 +138,7 @@ void hz_region_purge(struct hz_engine *e, uint32_t b)
 		return;
 	hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE, MADV_DONTNEED);
 	if (blk->state == HZ_BLK_DEAD)
-		e->pages--;
+		e->pages -= e->armed;
 	else
 		put_slot(e, blk);
 	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
@@ -256,7 +256,7 @@ static bool make_native(struct hz_engine *e, uint32_t b)
 		return true;
 	case HZ_BLK_RESIDENT:
 	case HZ_BLK_DEAD:
-		e->pages--;
+		e->pages -= e->armed;
 		break;
 	case HZ_BLK_ZERO:
 	case HZ_BLK_POISONED:
@@ -290,7 +290,7 @@ int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n,
 		hz_unlock(&e->lock);
 		b += done;
 	}
-	return (int)hz_engine_call(&req);
+	return e->armed ? (int)hz_engine_call(&req) : 0;
 }
 
 void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n)
@@ -304,7 +304,7 @@ void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n)
 		       -1, 0) < 0)
 		return;
 	hz_os.madvise(addr, len, MADV_HUGEPAGE);
-	if (hz_engine_call(&req) < 0)
+	if (e->armed && hz_engine_call(&req) < 0)
 		return;
 	hz_lock(&e->lock);
 	for (uint32_t b = first; b < first + n; b++) {

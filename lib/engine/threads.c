@@ -16,11 +16,13 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/arena.h"
+#include "engine/budget.h"
 #include "engine/engine.h"
 
 #define BATCH	     64
-#define TICK_IDLE_NS 1000000000ull /* nothing happens */
-#define TICK_BUSY_NS 20000000ull   /* pressure: look at the budget */
+#define TICK_IDLE_NS   1000000000ull /* nothing happens */
+#define TICK_BUDGET_NS 50000000ull   /* others share the cgroup */
+#define TICK_BUSY_NS   20000000ull   /* a thread waits for a frame */
 #define STAND_IN_NS  100000000ull  /* hz-fault made no pass for so long */
 #define GROW_STEP    8		   /* frames cleared at once: ~1 ms */
 
@@ -34,13 +36,16 @@ void hz_thread_begin(const char *name)
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
-/* The wake-up was seen: the next kick must write again. */
+/* The wake-up was seen: the next kick must write again. In this order: a kick
+ * between the two is not written, but its news is seen under the lock that
+ * the caller takes next. The other way round the read could swallow a new
+ * kick, and none would ever be written again. */
 static void drain_kick(struct hz_worker *w)
 {
 	uint64_t n;
 
-	__atomic_store_n(&w->kicked, 0, __ATOMIC_RELEASE);
 	hz_os.read(w->kick, &n, sizeof(n));
+	__atomic_store_n(&w->kicked, 0, __ATOMIC_RELEASE);
 }
 
 static void finish_all(struct hz_engine *e, struct hz_worker *w,
@@ -52,18 +57,27 @@ static void finish_all(struct hz_engine *e, struct hz_worker *w,
 
 /* ---- hz-fault ---- */
 
-static bool serve_faults(struct hz_engine *e, struct hz_worker *w)
+static void serve_faults(struct hz_engine *e, struct hz_worker *w)
 {
 	uintptr_t addr[BATCH];
 	int n = e->fault->read(e->uffd, addr, BATCH);
 	uint64_t now = hz_os.now();
-
-	if (n <= 0)
-		return false;
 	HZ_SCOPED_LOCK(&e->lock);
+
 	for (int i = 0; i < n; i++)
 		hz_fill_fault(e, w, addr[i], now);
-	return true;
+}
+
+static void finish_reads(struct hz_engine *e, struct hz_worker *w,
+			 struct hz_xfer **done, int n)
+{
+	HZ_SCOPED_LOCK(&e->lock);
+
+	finish_all(e, w, done, n);
+	/* A block that came in can be evicted, and a frame may be free:
+	 * hz-engine knows of neither. */
+	if (n > 0 && e->waiting)
+		hz_engine_kick(&e->writer);
 }
 
 void *hz_thread_fault(void *arg)
@@ -87,28 +101,38 @@ void *hz_thread_fault(void *arg)
 		__atomic_fetch_add(&w->beat, 1, __ATOMIC_RELAXED);
 		if (ready & 2)
 			drain_kick(w);
+		finish_reads(e, w, done, n);
+		/* One batch: what is left wakes the next wait. New faults
+		 * must not keep finished reads from those who wait. */
 		if (ready & 1)
-			while (serve_faults(e, w))
-				;
-		HZ_SCOPED_LOCK(&e->lock);
-		finish_all(e, w, done, n);
+			serve_faults(e, w);
 	}
 	return NULL;
 }
 
 /* ---- hz-engine ---- */
 
+/* How many cleared pages to hold ready: a program that touched little so far
+ * gets little. */
+static uint32_t zero_stock(const struct hz_engine *e)
+{
+	return (uint32_t)hz_min(e->zero_wanted / 2, (uint64_t)GROW_STEP);
+}
+
 static bool want_growth(const struct hz_engine *e)
 {
 	return e->pages < e->cap &&
-	       (e->waiting || e->count[HZ_FRAME_ZERO] < GROW_STEP);
+	       (e->waiting || e->count[HZ_FRAME_ZERO] < zero_stock(e));
 }
 
-/* Below the budget: clear pages ahead of the program's first touches. */
+/* Below the budget: clear pages ahead of the program's first touches. A
+ * thread that waits gets the first one, not the last of a batch. */
 static void grow(struct hz_engine *e, struct hz_worker *w)
 {
 	while (want_growth(e)) {
-		if (!hz_frames_grow(e, GROW_STEP, false))
+		uint32_t n = e->waiting ? e->waiting : zero_stock(e);
+
+		if (!hz_frames_grow(e, hz_min(n, (uint32_t)GROW_STEP), false))
 			break;
 		hz_fill_waiting(e, w);
 	}
@@ -172,8 +196,9 @@ static void balance(struct hz_engine *e, struct hz_worker *w)
 		if (hz_free_frames(e) + e->writing <= before &&
 		    ++refused > 4096)
 			break; /* all pinned: do not spin */
-		hz_fill_waiting(e, w);
 		finish_ready(e, w);
+		/* After it: what it freed must not wait for a tick. */
+		hz_fill_waiting(e, w);
 	}
 	relieve(e, w);
 }
@@ -204,9 +229,13 @@ static void give_back(struct hz_engine *e)
 					   hz_free_frames(e)));
 }
 
+/* Wake-ups come from events; the tick looks at the budget, and is the net
+ * under everything else. */
 static uint64_t tick(const struct hz_engine *e)
 {
-	return e->waiting || e->pages >= e->cap ? TICK_BUSY_NS : TICK_IDLE_NS;
+	if (e->waiting)
+		return TICK_BUSY_NS;
+	return hz_budget_watched() ? TICK_BUDGET_NS : TICK_IDLE_NS;
 }
 
 static void engine_pass(struct hz_engine *e, struct hz_worker *w,
@@ -288,9 +317,6 @@ static long carry_out(struct hz_engine *e, struct hz_request *r)
 		return 0;
 	case HZ_REQ_EVICT:
 		return order(e, r->a, r->n);
-	case HZ_REQ_CHILD:
-		hz_fork_watch(e, (int)r->a);
-		return 0;
 	}
 	return -EINVAL;
 }

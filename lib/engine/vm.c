@@ -235,8 +235,6 @@ static void hand_over(struct hz_engine *e, struct part p, bool keep)
 {
 	struct hz_span all = touched(e, p), full = covered(e, p);
 
-	if (e->phase != HZ_RUNNING)
-		return; /* nothing was ever captured */
 	hz_lock(&e->lock);
 	hz_region_use(e, all.first + all.n);
 	hz_unlock(&e->lock);
@@ -278,8 +276,6 @@ int hz_arena_mprotect(void *addr, size_t len, int prot)
 	struct hz_gate g;
 	int rc = 0;
 
-	if (e->phase != HZ_RUNNING)
-		return hz_os.mprotect(addr, len, prot);
 	hz_gate_enter(&g);
 	if (prot != (PROT_READ | PROT_WRITE)) {
 		hand_over(e, p, true);
@@ -406,7 +402,7 @@ int hz_arena_madvise(void *addr, size_t len, int advice)
 
 	if ((uintptr_t)addr % HZ_PAGE_SIZE)
 		return -EINVAL;
-	if (e->phase != HZ_RUNNING || !len)
+	if (!len)
 		return 0;
 	p.to = (char *)hz_align_up((uintptr_t)p.to, HZ_PAGE_SIZE);
 	hz_gate_enter(&g);
@@ -458,7 +454,7 @@ int hz_arena_mlock(void *addr, size_t len, bool on)
 	struct hz_gate g;
 	struct hz_span s;
 
-	if (e->phase != HZ_RUNNING || !len)
+	if (!len)
 		return 0;
 	hz_gate_enter(&g);
 	s = touched(e, inside(e, addr, len));
@@ -488,10 +484,10 @@ long hz_arena_evict(void *addr, size_t len)
 	struct hz_gate g;
 	long out;
 
-	if (e->phase != HZ_RUNNING || !s.n)
+	if (!s.n)
 		return 0;
 	hz_gate_enter(&g);
-	out = hz_engine_call(&req);
+	out = hz_engine_start() ? hz_engine_call(&req) : 0;
 	hz_gate_leave(&g);
 	return out;
 }

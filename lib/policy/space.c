@@ -131,26 +131,25 @@ static bool place_in(struct hz_extents *set, uint32_t units, uint32_t align,
 	return true;
 }
 
-/* Cut a chunk that holds `units` at `align` off the upper end of the largest
- * open extent. */
+/* Cut a chunk that holds `units` at `align` off the lower end of the largest
+ * open extent: what is in use of the region stays together at its beginning,
+ * so that tables by block stay small. */
 static bool add_chunk(struct hz_space *s, uint32_t units, uint32_t align)
 {
 	struct hz_extent *e = hz_extents_largest(open_pool(s));
 	uint32_t blocks = hz_max((units - 1) / BLOCK_UNITS + 1, s->chunk);
 	uint32_t step = hz_max(align, BLOCK_UNITS);
-	uint32_t first, end;
+	uint32_t first;
 
 	if (!e)
 		return false;
-	end = hz_align_down(hz_extent_end(e), BLOCK_UNITS);
-	if (end / BLOCK_UNITS < blocks)
+	first = hz_align_up(e->first, step);
+	if (first < e->first || hz_extent_end(e) < first ||
+	    (hz_extent_end(e) - first) / BLOCK_UNITS < blocks)
 		return false;
-	first = hz_align_down(end - blocks * BLOCK_UNITS, step);
-	if (first < e->first)
-		return false;
-	hz_extents_carve(open_pool(s), e, first, end - first);
-	memset(s->packed + first / BLOCK_UNITS, 1, (end - first) / BLOCK_UNITS);
-	hz_extents_add(packed_pool(s), first, end - first);
+	hz_extents_carve(open_pool(s), e, first, blocks * BLOCK_UNITS);
+	memset(s->packed + first / BLOCK_UNITS, 1, blocks);
+	hz_extents_add(packed_pool(s), first, blocks * BLOCK_UNITS);
 	return true;
 }
 
