@@ -13,7 +13,7 @@ text=/usr/share/common-licenses/GPL-3
 model="--layers 14 --hidden 512 --heads 8 --seq 64 --batch 4 --steps 8"
 
 to_build="build-essential autoconf automake libtool pkg-config binutils
-	liburing-dev libjemalloc-dev libxxhash-dev"
+	liburing-dev libjemalloc-dev libxxhash-dev libbsd-dev"
 # What the tests use; redis-tools holds the server too, but starts none.
 to_check="libcriterion-dev libjemalloc2 groff man-db bash bc bzip2 git jq
 	openssl perl procps python3 redis-tools sqlite3 xz-utils zstd"
@@ -62,7 +62,7 @@ other_distribution()
 			"compiler, make, binutils, autoconf, automake," \
 			"libtool, pkg-config, and the development files of" \
 			"liburing (with liburing.a), jemalloc (with" \
-			"libjemalloc_pic.a), xxHash and Criterion"
+			"libjemalloc_pic.a), xxHash, libbsd and Criterion"
 	done
 	say "no apt-get here: taking the packages of this system as they are"
 }

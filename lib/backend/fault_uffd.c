@@ -99,26 +99,47 @@ static int uffd_read(int fd, uintptr_t *addr, unsigned max)
 	return (int)n;
 }
 
-static int uffd_move(int fd, void *dst, void *src, size_t len)
+/* A partial move says EAGAIN with the bytes done: go on from there. A negative
+ * count means that nothing moved. *done counts what did. */
+static int move_some(int fd, char *dst, char *src, size_t len, size_t *done)
 {
-	struct uffdio_move mv = { .dst = (uintptr_t)dst,
-				  .src = (uintptr_t)src,
-				  .len = len };
-	int rc;
+	int rc = 0;
 
-	/* A partial move says EAGAIN with the bytes done: go on from there.
-	 * A negative count means that nothing moved. */
-	for (;;) {
-		mv.move = 0;
+	for (*done = 0; *done < len;) {
+		struct uffdio_move mv = { .dst = (uintptr_t)dst + *done,
+					  .src = (uintptr_t)src + *done,
+					  .len = len - *done };
+
 		rc = hz_os.ioctl(fd, UFFDIO_MOVE, &mv);
 		if (rc == 0)
-			return 0;
-		if (rc != -EAGAIN || mv.move <= 0)
+			*done = len;
+		else if (rc == -EAGAIN && mv.move > 0)
+			*done += (size_t)mv.move;
+		else
 			return mv.move < 0 ? (int)mv.move : rc;
-		mv.dst += (uint64_t)mv.move;
-		mv.src += (uint64_t)mv.move;
-		mv.len -= (uint64_t)mv.move;
 	}
+	return 0;
+}
+
+/* All or nothing. A huge page moves as one, but one that a fork or a partial
+ * unmapping split may have pages in its middle that are pinned or shared: what
+ * went before them goes back. Nobody else has it meanwhile, so that this
+ * fails only while the address space changes. */
+static int uffd_move(int fd, void *dst, void *src, size_t len)
+{
+	size_t done, back = 0;
+	int rc = move_some(fd, dst, src, len, &done), undo = -EAGAIN;
+
+	if (rc == 0)
+		return 0;
+	while (back < done && undo == -EAGAIN) {
+		size_t n;
+
+		undo = move_some(fd, (char *)src + back, (char *)dst + back,
+				 done - back, &n);
+		back += n;
+	}
+	return rc;
 }
 
 static int copy_page(int fd, char *dst, char *src)

@@ -194,3 +194,15 @@ void *hz_os_reserve_aligned(size_t len, size_t align)
 		hz_os.munmap(start + len, slack - head);
 	return start;
 }
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
+#endif
+
+int hz_os_discard(void *addr, size_t len)
+{
+	int rc = hz_os.madvise(addr, len, MADV_DONTNEED);
+
+	return rc == -EINVAL ? hz_os.madvise(addr, len, MADV_DONTNEED_LOCKED) :
+			       rc;
+}

@@ -55,4 +55,8 @@ void *hz_os_reserve(size_t len);
  * `align` (a power of two); NULL if refused. */
 void *hz_os_reserve_aligned(size_t len, size_t align);
 
+/* Give the pages of [addr, addr + len) back to the kernel; it reads as zeros
+ * afterwards, locked (mlock) or not. 0 or -errno. */
+int hz_os_discard(void *addr, size_t len);
+
 #endif

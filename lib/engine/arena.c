@@ -24,6 +24,7 @@
 #include "engine/engine.h"
 
 #define MAX_RANGES  (1u << 20)
+#define MORE_SPACE  "raise RLIMIT_AS, or allow overcommit"
 #define RESERVE_MAX ((uint64_t)16 << 40)
 /* The store's size is known only when it is opened; until then its share of
  * the address space is a guess that costs nothing. */
@@ -68,12 +69,15 @@ static uint64_t reserve_bytes(void)
 
 	if (want == HZ_SIZE_AUTO)
 		want = hz_max(8 * hz_budget_machine(), RESERVE_MIN);
-	return hz_min(want, RESERVE_MAX);
+	want = hz_min(want, RESERVE_MAX);
+	/* The program needs its address space for other things too. */
+	return hz_min(want, hz_budget_address_space());
 }
 
 static bool make_tables(struct hz_engine *e)
 {
-	size_t ranges = hz_ranges_bytes(e->blocks, MAX_RANGES);
+	uint32_t most = hz_min(MAX_RANGES, e->blocks * HZ_UNITS_PER_BLOCK);
+	size_t ranges = hz_ranges_bytes(e->blocks, most);
 	size_t plan = hz_plan_bytes(e->blocks);
 	void *rmem = hz_os_reserve(ranges), *pmem = hz_os_reserve(plan);
 
@@ -82,7 +86,7 @@ static bool make_tables(struct hz_engine *e)
 	hz_rows_init(e);
 	if (!rmem || !pmem || !e->blk || !e->dead || !e->row_stack)
 		return false;
-	e->ranges = hz_ranges_init(rmem, e->blocks, MAX_RANGES);
+	e->ranges = hz_ranges_init(rmem, e->blocks, most);
 	e->plan = hz_plan_init(pmem, e->blocks,
 			       (uint32_t)hz_knobs.read_ahead);
 	return true;
@@ -94,12 +98,20 @@ bool hz_arena_init(char **envp)
 
 	hz_knobs_load(envp, complain, NULL);
 	hz_log_set_level((enum hz_log_level)hz_knobs.log);
-	if (!hz_knobs.enable || hz_knobs.fault == HZ_FAULT_OFF || !chosen())
+	if (!hz_knobs.enable || !chosen())
 		return false;
-	if (!hz_region_reserve(e, reserve_bytes()) || !make_tables(e)) {
+	if (hz_knobs.fault == HZ_FAULT_OFF) {
+		hz_engine_off("the knob fault is off");
+		return false;
+	}
+	/* What we reserve counts against RLIMIT_AS: a program that fits
+	 * without us must fit with us, and one that cannot address more than
+	 * a few times the RAM has little to gain. */
+	if (hz_budget_address_space() < hz_budget_machine() ||
+	    !hz_region_reserve(e, reserve_bytes()) || !make_tables(e)) {
 		hz_log(HZ_WARN, "arena",
-		       "off: the address space is too small (raise "
-		       "RLIMIT_AS, or allow overcommit)");
+		       "off: the address space is too small (" MORE_SPACE ")");
+		hz_engine_off(MORE_SPACE);
 		return false;
 	}
 	e->min_size = hz_size_resolve(hz_knobs.min_size, hz_budget_machine());
@@ -168,6 +180,32 @@ static void clear_part(struct hz_engine *e, uint32_t b, char *from, char *to)
 	memset(from, 0, (size_t)(to - from));
 }
 
+/* The kernel has it: ours again when all that is in use of it is new, else
+ * what is new may be read and written, whatever its last owner did. Lock
+ * held; may be dropped. */
+static void revive_native(struct hz_engine *e, uint32_t b, char *from,
+			  char *to)
+{
+	char *start = hz_block_addr(e, b);
+	size_t units;
+
+	from = hz_max((char *)hz_align_up((uintptr_t)from, HZ_UNIT_SIZE),
+		      start);
+	to = hz_min((char *)hz_align_up((uintptr_t)to, HZ_UNIT_SIZE),
+		    start + HZ_BLOCK_SIZE);
+	if (from >= to)
+		return;
+	units = (size_t)(to - from) >> HZ_UNIT_SHIFT;
+	if (hz_range_block_use(e->ranges, b) > units) {
+		hz_os.mprotect(from, (size_t)(to - from),
+			       PROT_READ | PROT_WRITE);
+		return;
+	}
+	hz_unlock(&e->lock);
+	hz_region_recapture(e, b, 1);
+	hz_lock(&e->lock);
+}
+
 /* Prepare the blocks [s.first, s.first + s.n) for a range of which [from, to)
  * is new. The lock is held, and dropped around each clearing. */
 void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
@@ -175,8 +213,11 @@ void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
 {
 	hz_region_use(e, s.first + s.n);
 	for (uint32_t b = s.first; b < s.first + s.n; b++) {
-		bool dirty = revive(e, b);
+		bool dirty;
 
+		if (e->blk[b].state == HZ_BLK_NATIVE)
+			revive_native(e, b, from, to);
+		dirty = revive(e, b);
 		if (!zero || !dirty)
 			continue;
 		hz_unlock(&e->lock);
@@ -198,6 +239,9 @@ static void close_block(struct hz_engine *e, uint32_t b)
 void hz_span_drop(struct hz_engine *e, struct hz_span s, bool purge)
 {
 	for (uint32_t b = s.first; b < s.first + s.n; b++) {
+		/* Settling drops the lock, and another thread may take the
+		 * block: look at its use only afterwards. */
+		hz_region_settle(e, b);
 		if (hz_range_block_use(e->ranges, b))
 			continue;
 		if (!purge) {

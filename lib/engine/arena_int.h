@@ -12,6 +12,11 @@ struct hz_span {
 	uint32_t first, n;
 };
 
+/* Some bytes of the region. */
+struct hz_part {
+	char *from, *to;
+};
+
 struct hz_span hz_span_of(const struct hz_range *r);
 char *hz_range_addr(struct hz_engine *e, const struct hz_range *r);
 void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
@@ -29,5 +34,27 @@ void hz_arena_give(struct hz_engine *e, struct hz_range *r, bool purge);
 void *hz_arena_resize(void *p, size_t size, bool may_move);
 /* Zeros into [from, to): untouched blocks are left alone. No lock held. */
 void hz_arena_clear(struct hz_engine *e, char *from, char *to);
+/* Hand all blocks that p touches to the kernel. No lock held. */
+void hz_arena_hand_over(struct hz_engine *e, struct hz_part p);
+
+/* ---- part.c; none is called with the lock held ---- */
+/* What of [addr, addr + len) lies in the region. */
+struct hz_part hz_part_inside(struct hz_engine *e, void *addr, size_t len);
+/* Blocks that p touches, and blocks that it covers. */
+struct hz_span hz_part_touched(struct hz_engine *e, struct hz_part p);
+struct hz_span hz_part_covered(struct hz_engine *e, struct hz_part p);
+/* Call fn for what p has of each block that it touches. */
+void hz_part_each(struct hz_engine *e, struct hz_part p,
+		  void (*fn)(struct hz_engine *e, uint32_t b,
+			     struct hz_part piece));
+/* For fn: is the piece all of its block; what state has the block. */
+bool hz_part_whole(struct hz_part piece);
+enum hz_block_state hz_part_state(struct hz_engine *e, uint32_t b);
+void hz_part_clear(struct hz_engine *e, uint32_t b, struct hz_part piece);
+/* Bring the blocks of [from, to) in. */
+void hz_part_touch(struct hz_engine *e, char *from, char *to);
+/* Does p touch a block that belongs to no mapping; one that is the kernel's? */
+bool hz_part_hole(struct hz_engine *e, struct hz_part p);
+bool hz_part_native(struct hz_engine *e, struct hz_part p);
 
 #endif

@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
 
 #include "base/knobs.h"
 #include "base/log.h"
@@ -24,6 +26,7 @@
 #include "policy/tier.h"
 
 #define POLL_NS	 50000000ull /* at most this often */
+#define RETRY_NS 1000000000ull
 #define UNLIMITED (1ull << 60)
 
 /* The number behind `key` in a file of "key value" lines, or UNLIMITED. */
@@ -50,8 +53,23 @@ static uint64_t number(const char *path)
 uint64_t hz_budget_machine(void)
 {
 	uint64_t kib = keyed("/proc/meminfo", "MemTotal:");
+	struct sysinfo info;
 
-	return kib == UNLIMITED ? UNLIMITED : kib << 10;
+	/* A container's /proc may know better than the kernel, but there may
+	 * be none. */
+	if (kib != UNLIMITED)
+		return kib << 10;
+	return sysinfo(&info) ? UNLIMITED :
+				(uint64_t)info.totalram * info.mem_unit;
+}
+
+uint64_t hz_budget_address_space(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_AS, &lim) < 0 || lim.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return lim.rlim_cur / 4;
 }
 
 /* ---- the memory cgroup ---- */
@@ -203,7 +221,9 @@ void hz_budget_poll(struct hz_engine *e, bool force)
 	uint64_t now = hz_os.now(), bytes;
 	uint32_t cap;
 
-	if (!force && (now - e->budget_checked < POLL_NS || !grouped))
+	/* Without a group only a cap that the kernel has refused to fill is
+	 * looked at again; see hz_frames_grow(). */
+	if (!force && now - e->budget_checked < (grouped ? POLL_NS : RETRY_NS))
 		return;
 	e->budget_checked = now;
 	bytes = (uint64_t)e->pages * PAGE_COST;
@@ -219,6 +239,6 @@ void hz_budget_poll(struct hz_engine *e, bool force)
 	e->free_target = hz_tier_free_target(cap, e->read_ahead, e->depth,
 					     (uint32_t)hz_knobs.free_frames);
 	hz_plan_capacity(e->plan, cap - hz_min(cap / 2, e->free_target));
-	hz_stat_gauge(HZ_STAT_ram_capacity, HZ_STAT_COUNT,
+	hz_stat_gauge(HZ_STAT_ram_capacity, HZ_STAT_ram_capacity,
 		      (uint64_t)cap << HZ_BLOCK_SHIFT);
 }

@@ -22,6 +22,9 @@ bool hz_cgroup_find(struct hz_cgroup *g);
 uint64_t hz_cgroup_usage(const struct hz_cgroup *g);
 /* MemTotal in bytes. */
 uint64_t hz_budget_machine(void);
+/* A quarter of RLIMIT_AS, UINT64_MAX when it is unlimited: the most that one
+ * reservation of ours may take of the address space. */
+uint64_t hz_budget_address_space(void);
 /* Is there a cgroup limit to be watched? */
 bool hz_budget_watched(void);
 /* Find the group; bytes of the knob `ram`, resolved. */

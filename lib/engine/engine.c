@@ -34,6 +34,7 @@
 #define THRESHOLD_MAX ((uint64_t)64 << 20)
 /* Pages above the budget that may be taken when nothing can be evicted. */
 #define SPARE_FRAMES 1024u
+#define RAISE_LIMITS "raise RLIMIT_NPROC, RLIMIT_NOFILE or RLIMIT_MEMLOCK"
 
 __thread int hz_inside;
 
@@ -145,9 +146,23 @@ static int leave_descriptor_table(void)
 
 static int refuse(const char *what, const char *why, int rc)
 {
+	/* The message needs two descriptors, and they may be what is short:
+	 * the placeholders have done their service. */
+	for (int i = 0; hz_log_apart && i < 2; i++)
+		hz_os.close(i);
 	hz_log(HZ_WARN, "engine", "off: %s (%m): %s", what, rc, why);
 	hz_stats_mode(HZ_MODE_FAULT_OFF, HZ_MODE_IO_OFF, why);
 	return rc;
+}
+
+void hz_engine_off(const char *why)
+{
+	int fd = -1;
+
+	hz_stats_attach(hz_knobs.stats, &fd);
+	hz_stats_mode(HZ_MODE_FAULT_OFF, HZ_MODE_IO_OFF, why);
+	if (fd >= 0)
+		hz_os.close(fd); /* it would be the program's */
 }
 
 static int open_faults(struct hz_engine *e)
@@ -239,17 +254,17 @@ static int make_thread(void *(*body)(void *), struct hz_engine *e)
 	return -rc;
 }
 
-static bool wait_beat(struct hz_worker *w)
+static int wait_beat(struct hz_worker *w)
 {
 	/* A queue opens in a millisecond; five seconds is a broken one. */
 	for (int i = 0; i < 5000; i++) {
 		struct timespec ms = { .tv_nsec = 1000000 };
 
 		if (__atomic_load_n(&w->beat, __ATOMIC_ACQUIRE))
-			return true;
+			return __atomic_load_n(&w->error, __ATOMIC_RELAXED);
 		nanosleep(&ms, NULL);
 	}
-	return false;
+	return -ETIMEDOUT;
 }
 
 static int start_workers(struct hz_engine *e)
@@ -264,10 +279,12 @@ static int start_workers(struct hz_engine *e)
 	rc = make_thread(hz_thread_fault, e);
 	if (rc == 0)
 		rc = make_thread(hz_thread_engine, e);
-	if (rc == 0 && !(wait_beat(&e->reader) && wait_beat(&e->writer)))
-		rc = -EIO;
-	return rc < 0 ? refuse("cannot start its threads",
-			       "raise RLIMIT_NPROC or RLIMIT_MEMLOCK", rc) : 0;
+	if (rc == 0)
+		rc = wait_beat(&e->reader);
+	if (rc == 0)
+		rc = wait_beat(&e->writer);
+	return rc < 0 ? refuse("cannot start its threads", RAISE_LIMITS, rc) :
+			0;
 }
 
 static int open_all(struct hz_engine *e)
@@ -338,11 +355,17 @@ static void init_conds(struct hz_engine *e)
 
 static bool run_aux(struct hz_engine *e, int store_fd)
 {
+	int rc;
+
 	init_conds(e);
 	boot.answered = boot.ok = false;
 	boot.store_fd = store_fd;
-	if (make_thread(aux_main, e) < 0)
+	rc = make_thread(aux_main, e);
+	if (rc < 0) {
+		hz_engine_off(RAISE_LIMITS);
+		refuse("cannot start its threads", RAISE_LIMITS, rc);
 		return false;
+	}
 	HZ_SCOPED_LOCK(&e->lock);
 	while (!boot.answered)
 		pthread_cond_wait(&e->answered, &e->lock.mtx);
@@ -352,9 +375,11 @@ static bool run_aux(struct hz_engine *e, int store_fd)
 static uint32_t frames_wanted(uint64_t budget)
 {
 	uint64_t whole = hz_min(hz_budget_machine(), (uint64_t)1 << 46);
+	uint64_t want = hz_max(budget, whole) +
+			((uint64_t)SPARE_FRAMES << HZ_BLOCK_SHIFT);
 
-	return (uint32_t)(hz_max(budget, whole) >> HZ_BLOCK_SHIFT) +
-	       SPARE_FRAMES;
+	return (uint32_t)(hz_min(want, hz_budget_address_space()) >>
+			  HZ_BLOCK_SHIFT);
 }
 
 static uint64_t budget_bytes(void)

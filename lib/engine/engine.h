@@ -55,6 +55,7 @@ struct hz_worker {
 	int kick; /* eventfd */
 	uint32_t inflight;
 	uint32_t kicked; /* atomic: a wake-up is on its way */
+	int error;	 /* atomic: -errno when its queue cannot be opened */
 	uint64_t beat;	 /* atomic: passes through its loop */
 };
 
@@ -122,7 +123,10 @@ struct hz_engine {
 	bool armed; /* the userfaultfd serves the region */
 	bool frozen;	   /* no eviction, no read-ahead: a fork is near */
 	bool no_evict;	   /* mlockall */
-	bool store_is_full; /* said so once; cleared when a slot is freed */
+	bool store_is_full; /* cleared when a slot is freed */
+	const char *full_why;
+	uint64_t full_until; /* writes failed: no new slot before */
+	uint32_t failed_writes; /* in a row */
 
 	struct hz_block *blk;
 	struct hz_block_totals totals;
@@ -178,6 +182,8 @@ extern struct hz_engine hz_engine;
 /* Start threads and backends. True when tiering works; one message and false
  * for ever when it does not. Any thread; not from inside. */
 bool hz_engine_start(void);
+/* It will never be: put that into the report. No message. */
+void hz_engine_off(const char *why);
 /* Bytes of ranges up to which the engine is not started. */
 uint64_t hz_engine_threshold(void);
 /* After fork, in the child; `store_fd` reaches the parent's store. */
@@ -252,6 +258,8 @@ uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n);
 bool hz_region_reserve(struct hz_engine *e, uint64_t bytes);
 /* Blocks below `end` are in use from now on. Lock held. */
 void hz_region_use(struct hz_engine *e, uint32_t end);
+/* Does a thread of ours work on it outside the lock? */
+bool hz_region_passing(const struct hz_block *blk);
 /* Wait until block b is in no passing state. Lock held. */
 void hz_region_settle(struct hz_engine *e, uint32_t b);
 /* Forget the content of block b: DEAD (page kept for the next allocation) or
@@ -266,9 +274,8 @@ void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n,
  * lock is not held. */
 int hz_region_transfer(struct hz_engine *e, uint32_t from, uint32_t to,
 		       uint32_t n);
-/* Hand blocks back to the kernel, with their content when `keep`. */
-int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n,
-			bool keep);
+/* Hand blocks back to the kernel, with their content. */
+int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n);
 /* Take fully unmapped NATIVE blocks back. */
 void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n);
 /* HZ_REQ_MOVE, in hz-aux. */

@@ -21,6 +21,10 @@
 #include "checksum.h"
 #include "engine/engine.h"
 
+#define FULL_NS	 1000000000ull
+#define FAILED_MOST 8u /* writes that fail in a row */
+#define NO_SPACE "no space left on the store's file system"
+
 /* ---- unmapping ---- */
 
 static int move_out(struct hz_engine *e, uint32_t b, uint32_t f)
@@ -99,10 +103,11 @@ static struct look look_at(struct hz_engine *e, uint32_t b)
 
 static void drop_slot(struct hz_engine *e, struct hz_block *blk)
 {
-	if (blk->slot != HZ_NONE)
-		hz_slots_put(e->slots, blk->slot);
-	blk->slot = HZ_NONE;
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
+	if (blk->slot == HZ_NONE)
+		return;
+	hz_slots_put(e->slots, blk->slot);
+	blk->slot = HZ_NONE;
 	e->store_is_full = false;
 }
 
@@ -145,18 +150,23 @@ static uint32_t steal_slot(struct hz_engine *e)
 	return HZ_NONE;
 }
 
+static bool capped(const struct hz_engine *e)
+{
+	uint64_t cap = hz_knobs.write_cap.bytes;
+
+	return cap && e->written + (e->writing + 1ull) * HZ_BLOCK_SIZE > cap;
+}
+
 /* A slot that may be overwritten: the block's own unless a forked process
- * still refers to it. */
+ * still refers to it. Where a write found no space, a new slot is tried again
+ * a second later only. */
 static bool own_slot(struct hz_engine *e, struct hz_block *blk)
 {
 	uint32_t slot = blk->slot;
 
 	if (slot != HZ_NONE && !hz_slots_shared(e->slots, slot))
 		return true;
-	if (hz_knobs.write_cap.bytes &&
-	    e->written + HZ_BLOCK_SIZE > hz_knobs.write_cap.bytes)
-		return false;
-	slot = hz_slots_get(e->slots);
+	slot = hz_os.now() < e->full_until ? HZ_NONE : hz_slots_get(e->slots);
 	if (slot == HZ_NONE)
 		slot = steal_slot(e);
 	if (slot == HZ_NONE)
@@ -169,11 +179,9 @@ static bool own_slot(struct hz_engine *e, struct hz_block *blk)
 static void say_full(struct hz_engine *e, const char *why)
 {
 	hz_stat_add(HZ_STAT_store_full, 1);
-	if (!e->store_is_full)
-		hz_log_once(HZ_WARN, "store",
-			    "full: changed blocks stay in RAM and the budget "
-			    "may be exceeded (%s)",
-			    why);
+	hz_log_once(HZ_INFO, "store",
+		    "full: changed blocks stay in RAM (%s)", why);
+	e->full_why = why;
 	e->store_is_full = true;
 }
 
@@ -192,11 +200,15 @@ static bool start_write(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	struct hz_block *blk = &e->blk[b];
 	struct hz_frame *fr = &e->frame[blk->frame];
 
+	if (capped(e)) {
+		cannot_store(e, b, "write_cap is reached");
+		return false;
+	}
 	if (!own_slot(e, blk)) {
 		cannot_store(e, b,
-			     hz_knobs.write_cap.bytes ?
-				     "write_cap or store_size reached" :
-				     "raise --store-size or free space");
+			     hz_os.now() < e->full_until ?
+				     e->full_why :
+				     "the store is full: raise --store-size");
 		return false;
 	}
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT; /* until it is written */
@@ -250,19 +262,30 @@ static bool no_space(int res)
 	return res == -ENOSPC || res == -EDQUOT || res == -EFBIG;
 }
 
+/* After no space, or several errors in a row, the store takes no new slot for
+ * a while; after one error another slot may do. */
+static void judge_failure(struct hz_engine *e, int res)
+{
+	if (no_space(res)) {
+		say_full(e, NO_SPACE);
+	} else {
+		hz_log_once(HZ_ERROR, "store",
+			    "a write failed (%m): the block stays in RAM",
+			    res);
+		if (++e->failed_writes < FAILED_MOST)
+			return;
+		e->full_why = "writes fail";
+		e->store_is_full = true;
+	}
+	e->full_until = hz_os.now() + FULL_NS;
+}
+
 static void write_failed(struct hz_engine *e, uint32_t b, int res)
 {
 	struct hz_block *blk = &e->blk[b];
 
-	hz_stat_add(HZ_STAT_store_errors, 1);
-	if (no_space(res))
-		say_full(e, "no space left on the store's file system");
-	else
-		hz_log_once(HZ_ERROR, "store",
-			    "a write failed (%m): the block stays in RAM",
-			    res);
 	drop_slot(e, blk);
-	e->store_is_full = true;
+	judge_failure(e, res);
 	hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
 	hz_fill_map(e, b, false);
 	hz_plan_access(e->plan, b, HZ_ACCESS_SOFT, hz_os.now());
@@ -278,6 +301,9 @@ void hz_evict_done(struct hz_engine *e, uint32_t f, int res)
 	if (res == 0) {
 		hz_stat_add(HZ_STAT_store_write, HZ_BLOCK_SIZE);
 		e->written += HZ_BLOCK_SIZE;
+		e->failed_writes = 0;
+	} else {
+		hz_stat_add(HZ_STAT_store_errors, 1);
 	}
 	if (fr->orphan) {
 		/* Freed while the write ran: only now may the slot serve
@@ -318,8 +344,7 @@ static bool reclaim_dead(struct hz_engine *e, uint32_t b)
 	} else {
 		/* Pinned or shared, but nobody's: let the kernel have it. */
 		hz_frame_set(e, f, HZ_FRAME_EMPTY);
-		hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE,
-			      MADV_DONTNEED);
+		hz_os_discard(hz_block_addr(e, b), HZ_BLOCK_SIZE);
 		e->pages--;
 	}
 	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);

@@ -26,6 +26,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -214,6 +215,33 @@ static void adopt_block(struct hz_engine *e, uint32_t b)
 	}
 }
 
+/* The program may have kept part of a block from its children
+ * (MADV_DONTFORK). Nothing may be mapped into such a hole, least of all by
+ * ourselves. */
+static void fill_hole(struct hz_engine *e, uint32_t b)
+{
+	unsigned char there[HZ_BLOCK_SIZE / HZ_PAGE_SIZE];
+	char *addr = hz_block_addr(e, b), *end = addr + HZ_BLOCK_SIZE;
+
+	if (syscall(SYS_mincore, addr, HZ_BLOCK_SIZE, there) == 0)
+		return;
+	for (char *p = addr; p < end; p += HZ_PAGE_SIZE)
+		hz_os.mmap(p, HZ_PAGE_SIZE, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				   MAP_FIXED_NOREPLACE,
+			   -1, 0);
+}
+
+static void fill_holes(struct hz_engine *e)
+{
+	int saved = errno;
+
+	for (uint32_t b = 0; b < e->blocks_used; b++)
+		if (e->blk[b].state == HZ_BLK_NATIVE)
+			fill_hole(e, b);
+	errno = saved;
+}
+
 static void adopt(struct hz_engine *e)
 {
 	for (uint32_t b = 0; b < e->blocks_used; b++)
@@ -245,6 +273,7 @@ void hz_arena_fork_child(void)
 
 	hz_engine_release_start(true);
 	hz_lock_reset(&e->lock);
+	fill_holes(e);
 	e->fork_gen++;
 	for (unsigned i = 0; i < HZ_RELATIVES; i++)
 		e->relative[i].pid = 0;

@@ -120,13 +120,13 @@ static bool is_huge(struct hz_engine *e, char *addr)
 	return n < 0 || (n == 1 && r.end - r.start == HZ_BLOCK_SIZE);
 }
 
-/* ENOMEM is an answer; anything else means that a seccomp filter does not know
- * the advice, and touching does the same. */
+/* Where a seccomp filter does not know the advice, touching does the same, but
+ * for the error when there is no memory. */
 static int touch(char *addr, size_t len)
 {
 	int rc = hz_os.madvise(addr, len, MADV_POPULATE_WRITE);
 
-	if (rc == 0 || rc == -ENOMEM || rc == -EAGAIN)
+	if (rc != -EPERM && rc != -EACCES && rc != -ENOSYS && rc != -EINVAL)
 		return rc;
 	for (size_t off = 0; off < len; off += HZ_PAGE_SIZE)
 		*(volatile char *)(addr + off) = 0;
@@ -153,7 +153,7 @@ static int populate(struct hz_engine *e, uint32_t f, uint32_t n)
 				    "is fragmented): moves are slower");
 	}
 	if (rc < 0)
-		hz_os.madvise(addr, len, MADV_DONTNEED);
+		hz_os_discard(addr, len);
 	/* Armed in any case: an EMPTY slot must be able to take a page. */
 	armed = e->fault->arm(e->uffd, addr, len);
 	return rc < 0 ? rc : armed;
@@ -220,8 +220,7 @@ uint32_t hz_frames_shrink(struct hz_engine *e, uint32_t n)
 
 		if (f == HZ_NONE)
 			break;
-		hz_os.madvise(hz_frame_addr(e, f), HZ_BLOCK_SIZE,
-			      MADV_DONTNEED);
+		hz_os_discard(hz_frame_addr(e, f), HZ_BLOCK_SIZE);
 		hz_frame_set(e, f, HZ_FRAME_EMPTY);
 		e->pages--;
 	}

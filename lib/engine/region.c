@@ -45,15 +45,16 @@ void hz_region_use(struct hz_engine *e, uint32_t end)
 		hz_block_init(&e->blk[e->blocks_used++]);
 }
 
-static bool passing(enum hz_block_state s)
+bool hz_region_passing(const struct hz_block *blk)
 {
-	return s == HZ_BLK_FILLING || s == HZ_BLK_UNMAPPING ||
-	       s == HZ_BLK_HASHING || s == HZ_BLK_MAPPING;
+	return blk->state == HZ_BLK_FILLING ||
+	       blk->state == HZ_BLK_UNMAPPING ||
+	       blk->state == HZ_BLK_HASHING || blk->state == HZ_BLK_MAPPING;
 }
 
 void hz_region_settle(struct hz_engine *e, uint32_t b)
 {
-	while (passing(e->blk[b].state))
+	while (hz_region_passing(&e->blk[b]))
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
 }
 
@@ -136,7 +137,7 @@ void hz_region_purge(struct hz_engine *e, uint32_t b)
 	/* A poisoned page table entry goes with the pages. */
 	if (blk->state != HZ_BLK_DEAD && blk->state != HZ_BLK_POISONED)
 		return;
-	hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE, MADV_DONTNEED);
+	hz_os_discard(hz_block_addr(e, b), HZ_BLOCK_SIZE);
 	if (blk->state == HZ_BLK_DEAD)
 		e->pages -= e->armed;
 	else
@@ -146,6 +147,15 @@ void hz_region_purge(struct hz_engine *e, uint32_t b)
 
 /* ---- keeping ---- */
 
+/* Not what the kernel has already: the program may have no access to it. */
+static bool to_be_read(struct hz_engine *e, uint32_t b)
+{
+	HZ_SCOPED_LOCK(&e->lock);
+
+	return e->blk[b].state != HZ_BLK_NATIVE &&
+	       e->blk[b].state != HZ_BLK_POISONED;
+}
+
 void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n,
 		   bool bring_in)
 {
@@ -154,7 +164,8 @@ void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n,
 		e->blk[b].flags |= HZ_BLKF_STICKY;
 	hz_unlock(&e->lock);
 	for (uint32_t b = first; bring_in && b < first + n; b++)
-		(void)*(volatile char *)hz_block_addr(e, b);
+		if (to_be_read(e, b))
+			(void)*(volatile char *)hz_block_addr(e, b);
 }
 
 /* ---- moving ---- */
@@ -266,26 +277,21 @@ static bool make_native(struct hz_engine *e, uint32_t b)
 	}
 	hz_plan_forget(e->plan, b);
 	put_slot(e, blk);
-	blk->flags &= (uint8_t)~HZ_BLKF_STICKY;
+	blk->flags &= (uint8_t)~(HZ_BLKF_STICKY | HZ_BLKF_NO_ACCESS);
 	hz_block_set(&e->totals, blk, HZ_BLK_NATIVE);
 	hz_stat_add(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);
 	return true;
 }
 
-int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n,
-			bool keep)
+int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n)
 {
 	struct hz_request req = { .op = HZ_REQ_DISARM, .a = first, .n = n };
 
 	for (uint32_t b = first; b < first + n;) {
 		bool done;
 
-		if (keep)
-			hz_region_pin(e, b, 1, e->blk[b].state !=
-						       HZ_BLK_ZERO);
+		hz_region_pin(e, b, 1, e->blk[b].state != HZ_BLK_ZERO);
 		hz_lock(&e->lock);
-		if (!keep)
-			hz_region_purge(e, b);
 		done = make_native(e, b);
 		hz_unlock(&e->lock);
 		b += done;

@@ -25,6 +25,10 @@
 #define TICK_BUSY_NS   20000000ull   /* a thread waits for a frame */
 #define STAND_IN_NS  100000000ull  /* hz-fault made no pass for so long */
 #define GROW_STEP    8		   /* frames cleared at once: ~1 ms */
+/* Refusals after which a pass gives up. A pinned block costs a system call, a
+ * full store two moves and a hash. */
+#define PINNED_TRIES 4096
+#define FULL_TRIES   16
 
 void hz_thread_begin(const char *name)
 {
@@ -53,6 +57,21 @@ static void finish_all(struct hz_engine *e, struct hz_worker *w,
 {
 	for (int i = 0; i < n; i++)
 		hz_fill_done(e, w, done[i]);
+}
+
+/* The thread's queue, with `uffd` (>= 0) and its kick watched in this order.
+ * Whoever started the thread waits for the beat or the error. */
+static bool open_queue(struct hz_engine *e, struct hz_worker *w, int uffd)
+{
+	int rc = e->io->open(&e->store, e->depth * 2, e->io_flags, &w->queue);
+
+	if (rc == 0 && uffd >= 0)
+		rc = e->io->watch(w->queue, uffd);
+	if (rc == 0)
+		rc = e->io->watch(w->queue, w->kick);
+	__atomic_store_n(&w->error, rc, __ATOMIC_RELAXED);
+	__atomic_store_n(&w->beat, 1, __ATOMIC_RELEASE);
+	return rc == 0;
 }
 
 /* ---- hz-fault ---- */
@@ -88,11 +107,8 @@ void *hz_thread_fault(void *arg)
 
 	hz_thread_begin("hz-fault");
 	hz_log_apart = true; /* hz-aux's descriptor table is ours too */
-	if (e->io->open(&e->store, e->depth * 2, e->io_flags, &w->queue) < 0 ||
-	    e->io->watch(w->queue, e->uffd) < 0 ||
-	    e->io->watch(w->queue, w->kick) < 0)
+	if (!open_queue(e, w, e->uffd))
 		return NULL;
-	__atomic_store_n(&w->beat, 1, __ATOMIC_RELEASE);
 	for (;;) {
 		unsigned ready = 0;
 		int n = e->io->wait(w->queue, UINT64_MAX, done, BATCH,
@@ -163,7 +179,7 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 	hz_log_once(HZ_WARN, "engine",
 		    "budget exceeded: nothing can be evicted (%s)",
 		    e->store_is_full ?
-			    "the store is full; raise --store-size" :
+			    e->full_why :
 			    "all blocks are pinned, locked or shared; raise "
 			    "--ram");
 	hz_fill_waiting(e, w);
@@ -194,8 +210,8 @@ static void balance(struct hz_engine *e, struct hz_worker *w)
 		if (!hz_evict_step(e, w))
 			break;
 		if (hz_free_frames(e) + e->writing <= before &&
-		    ++refused > 4096)
-			break; /* all pinned: do not spin */
+		    ++refused > (e->store_is_full ? FULL_TRIES : PINNED_TRIES))
+			break;
 		finish_ready(e, w);
 		/* After it: what it freed must not wait for a tick. */
 		hz_fill_waiting(e, w);
@@ -261,10 +277,8 @@ void *hz_thread_engine(void *arg)
 
 	hz_thread_begin("hz-engine");
 	hz_log_apart = true;
-	if (e->io->open(&e->store, e->depth * 2, e->io_flags, &w->queue) < 0 ||
-	    e->io->watch(w->queue, w->kick) < 0)
+	if (!open_queue(e, w, -1))
 		return NULL;
-	__atomic_store_n(&w->beat, 1, __ATOMIC_RELEASE);
 	for (int n = 0;;) {
 		unsigned ready = 0;
 
@@ -291,12 +305,17 @@ static long order(struct hz_engine *e, uint32_t first, uint32_t n)
 
 	e->order.next = first;
 	e->order.end = first + n;
-	while (e->order.next < e->order.end || e->writing) {
+	while (e->order.next < e->order.end) {
 		hz_engine_kick(&e->writer);
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
 	}
-	for (uint32_t b = first; b < first + n; b++)
+	for (uint32_t b = first; b < first + n; b++) {
+		/* Each on its way out arrives, or is turned back. */
+		while (hz_region_passing(&e->blk[b]) ||
+		       e->blk[b].state == HZ_BLK_WRITING)
+			pthread_cond_wait(&e->changed, &e->lock.mtx);
 		out += is_out(&e->blk[b]);
+	}
 	return out;
 }
 

@@ -186,6 +186,23 @@ struct hz_range *hz_range_alloc(struct hz_ranges *rs, size_t bytes,
 	return r;
 }
 
+struct hz_range *hz_range_place(struct hz_ranges *rs, uint32_t first,
+                                uint32_t units, enum hz_range_kind kind,
+                                unsigned flags)
+{
+	struct hz_range *r;
+
+	if (!units || first > rs->units || units > rs->units - first ||
+	    !have_record(rs) || !hz_space_take(rs->space, first, units))
+		return NULL;
+	r = new_record(rs, kind, flags);
+	r->first = first;
+	r->units = units;
+	set_bytes(rs, r, (uint64_t)units << HZ_UNIT_SHIFT);
+	own(rs, r, first, units);
+	return r;
+}
+
 void hz_range_free(struct hz_ranges *rs, struct hz_range *r)
 {
 	disown(rs, r->first, r->units);

@@ -54,6 +54,12 @@ struct hz_range *hz_range_alloc(struct hz_ranges *rs, size_t bytes,
 				uint32_t align_units, enum hz_range_kind kind,
 				unsigned flags);
 
+/* A new range of exactly the units [first, first + units). NULL when one of
+ * them is in use or no record is left. */
+struct hz_range *hz_range_place(struct hz_ranges *rs, uint32_t first,
+				uint32_t units, enum hz_range_kind kind,
+				unsigned flags);
+
 /* Give all units back. */
 void hz_range_free(struct hz_ranges *rs, struct hz_range *r);
 

@@ -35,7 +35,7 @@ void tiered_fail(const char *file, int line, const char *what)
 bool tiered_start(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!horizon_start || getenv("HORIZON_TEST_PLAIN"))
+	if (!horizon_start || getenv("TIERED_IDLE"))
 		return false;
 	if (horizon_start() < 0) {
 		fprintf(stderr, "nothing can be tiered on this machine\n");

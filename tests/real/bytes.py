@@ -19,10 +19,10 @@ big.extend(half[: 10 * MIB])
 print(len(big), hashlib.sha256(big[-20 * MIB :]).hexdigest())
 del big, half
 
-numbers = list(range(1500000))
+numbers = list(range(200000))
 numbers.reverse()
-numbers.sort(key=lambda n: (n * 7919) % 1500007)
+numbers.sort(key=lambda n: (n * 7919) % 200003)
 print(sum(n * i for i, n in enumerate(numbers)) % 1000003)
 doubles = array.array("d", (n / 3 for n in numbers))
-doubles *= 4
+doubles *= 30
 print(len(doubles), sum(doubles[::1001]))
