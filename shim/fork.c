@@ -42,32 +42,80 @@ static int youngest_child(void)
 	return pid;
 }
 
+/* The small allocator's own handlers; see hz_je_pthread_atfork(). */
+static struct {
+	void (*prepare)(void), (*parent)(void), (*child)(void);
+} small;
+
+static bool registered, engine_too;
+
+static void call(void (*fn)(void))
+{
+	if (fn)
+		fn();
+}
+
+/*
+ * One registration for both, made at the first allocation of the process, so
+ * before anybody else's: the C library runs prepare handlers from the last
+ * registered to the first, and the others from the first to the last. Nobody
+ * else's handler runs while we hold the engine's lock, and in the child
+ * evicted blocks can be read before anybody else's handler does.
+ */
 static void prepare(void)
 {
 	hz_inside++;
-	hz_arena_fork_prepare();
+	if (engine_too)
+		hz_arena_fork_prepare();
 	before = youngest_child();
+	call(small.prepare);
 	hz_inside--;
 }
 
 /* No new child: the fork failed, or the child is gone already. */
 static void parent(void)
 {
-	int pid = youngest_child();
+	int pid;
 
+	call(small.parent);
+	pid = youngest_child();
 	hz_inside++;
-	hz_arena_fork_parent(pid == before && pid ? -EAGAIN : pid);
+	if (engine_too)
+		hz_arena_fork_parent(pid == before && pid ? -EAGAIN : pid);
 	hz_inside--;
 }
 
+/* The engine starts threads, which allocates: the small allocator first. */
 static void child(void)
 {
+	call(small.child);
 	hz_inside++;
-	hz_arena_fork_child();
+	if (engine_too)
+		hz_arena_fork_child();
 	hz_inside--;
 }
 
+static void register_once(void)
+{
+	if (registered)
+		return;
+	registered = true;
+	pthread_atfork(prepare, parent, child);
+}
+
+int hz_fork_small(void (*prepare_)(void), void (*parent_)(void),
+		  void (*child_)(void))
+{
+	small.prepare = prepare_;
+	small.parent = parent_;
+	small.child = child_;
+	register_once();
+	return 0;
+}
+
+/* Before main, so no fork is under way. */
 void hz_fork_start(void)
 {
-	pthread_atfork(prepare, parent, child);
+	engine_too = true;
+	register_once();
 }

@@ -17,11 +17,11 @@ extern size_t hz_small_limit;
 
 /* fork.c
  *
- * Register the handlers. After the small allocator's: prepare handlers run
- * last in first out, the others first in first out, so that the engine stops
- * while allocations still work, and the child's engine starts when they work
- * again.
+ * hz_fork_small: the small allocator's handlers, at its first allocation.
+ * hz_fork_start: from now on the engine's too.
  */
+int hz_fork_small(void (*prepare)(void), void (*parent)(void),
+		  void (*child)(void));
 void hz_fork_start(void);
 
 #endif

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include "hooks.h"
 #include "small.h"
 #include "small_pages.h"
 
@@ -50,6 +51,13 @@ ssize_t hz_je_readlink(const char *path, char *buf, size_t len)
 char *hz_je_secure_getenv(const char *name)
 {
 	return NULL;
+}
+
+/* The order of fork handlers is ours; see fork.c. */
+int hz_je_pthread_atfork(void (*prepare)(void), void (*parent)(void),
+			 void (*child)(void))
+{
+	return hz_fork_small(prepare, parent, child);
 }
 
 /* Asked for pthread_create by the background threads. */

@@ -33,4 +33,7 @@ double hz_je_exp(double x);
 double hz_je_log(double x);
 double hz_je_round(double x);
 
+int hz_je_pthread_atfork(void (*prepare)(void), void (*parent)(void),
+			 void (*child)(void));
+
 #endif

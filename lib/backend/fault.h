@@ -37,6 +37,7 @@ struct hz_fault_ops {
 	/* Move the pages of one frame to a missing block, or the block's
 	 * pages to an empty frame, and wake who waits at the destination.
 	 * Both lie in private anonymous memory with the same protection.
+	 * All or nothing: after an error both are as they were.
 	 *  0        moved
 	 *  -EBUSY   a page is pinned or shared (only when moving out)
 	 *  -EEXIST  the destination has pages already; nothing moved

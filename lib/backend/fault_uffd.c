@@ -14,6 +14,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -99,49 +100,6 @@ static int uffd_read(int fd, uintptr_t *addr, unsigned max)
 	return (int)n;
 }
 
-/* A partial move says EAGAIN with the bytes done: go on from there. A negative
- * count means that nothing moved. *done counts what did. */
-static int move_some(int fd, char *dst, char *src, size_t len, size_t *done)
-{
-	int rc = 0;
-
-	for (*done = 0; *done < len;) {
-		struct uffdio_move mv = { .dst = (uintptr_t)dst + *done,
-					  .src = (uintptr_t)src + *done,
-					  .len = len - *done };
-
-		rc = hz_os.ioctl(fd, UFFDIO_MOVE, &mv);
-		if (rc == 0)
-			*done = len;
-		else if (rc == -EAGAIN && mv.move > 0)
-			*done += (size_t)mv.move;
-		else
-			return mv.move < 0 ? (int)mv.move : rc;
-	}
-	return 0;
-}
-
-/* All or nothing. A huge page moves as one, but one that a fork or a partial
- * unmapping split may have pages in its middle that are pinned or shared: what
- * went before them goes back. Nobody else has it meanwhile, so that this
- * fails only while the address space changes. */
-static int uffd_move(int fd, void *dst, void *src, size_t len)
-{
-	size_t done, back = 0;
-	int rc = move_some(fd, dst, src, len, &done), undo = -EAGAIN;
-
-	if (rc == 0)
-		return 0;
-	while (back < done && undo == -EAGAIN) {
-		size_t n;
-
-		undo = move_some(fd, (char *)src + back, (char *)dst + back,
-				 done - back, &n);
-		back += n;
-	}
-	return rc;
-}
-
 static int copy_page(int fd, char *dst, char *src)
 {
 	struct uffdio_copy cp = { .dst = (uintptr_t)dst,
@@ -165,6 +123,53 @@ static int uffd_copy(int fd, void *dst, void *src, size_t len)
 			return rc;
 	}
 	return 0;
+}
+
+#define MOVE_TRIES 2000
+
+/* Move as much as goes. The kernel moves what it can and then says EAGAIN
+ * with the bytes done; the next call names what is in the way. A bare EAGAIN
+ * is a page lock, never for long. *done is what arrived at dst. */
+static int move_some(int fd, char *dst, char *src, size_t len, size_t *done)
+{
+	int rc = 0;
+
+	*done = 0;
+	for (unsigned i = 0; *done < len && i < MOVE_TRIES; i++) {
+		struct uffdio_move mv = { .dst = (uintptr_t)dst + *done,
+					  .src = (uintptr_t)src + *done,
+					  .len = len - *done };
+
+		rc = hz_os.ioctl(fd, UFFDIO_MOVE, &mv);
+		if (rc == 0)
+			mv.move = (int64_t)mv.len;
+		if (mv.move > 0)
+			*done += (size_t)mv.move;
+		else if (rc != -EAGAIN)
+			return rc;
+		else
+			sched_yield();
+	}
+	return *done == len ? 0 : -EAGAIN;
+}
+
+/* All or nothing: a block of which the program sees one half and a frame has
+ * the other must not exist. The way back is free: what just moved is
+ * exclusive and nobody can have pinned it. */
+static int uffd_move(int fd, void *dst, void *src, size_t len)
+{
+	size_t done, back;
+	int rc = move_some(fd, dst, src, len, &done);
+
+	if (rc == 0 || !done)
+		return rc;
+	if (move_some(fd, src, dst, done, &back) == 0)
+		return rc;
+	/* Cannot be, but bytes matter more than reasons: copy the rest. */
+	if (uffd_copy(fd, (char *)src + back, (char *)dst + back,
+		      done - back) == 0)
+		hz_os_discard((char *)dst + back, done - back);
+	return rc;
 }
 
 static int uffd_zero_page(int fd, void *page)

@@ -45,6 +45,9 @@ struct hz_store {
 int hz_store_open(struct hz_store *store, const char *path,
 		  uint64_t size /* HZ_SIZE_AUTO */, uint32_t size_percent,
 		  bool direct);
+/* The same store once more, by a path of /proc that leads to it: for a forked
+ * child. A descriptor that holds the store's lock, or -errno. */
+int hz_store_reopen(const struct hz_store *store, const char *path);
 void hz_store_close(struct hz_store *store);
 
 /* One transfer of one block. The caller owns the struct until it comes back

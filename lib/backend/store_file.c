@@ -5,8 +5,8 @@
  *
  * Every process of a job opens its own store, so a file or a device that can
  * be reached by name is locked: two processes on the same slots would read
- * each other's bytes. flock(2) belongs to the open file, so forked children,
- * who share the slots, share the lock, and exec gives it up.
+ * each other's bytes. flock(2) belongs to the open file; forked children, who
+ * share the slots, open it again and hold the lock too, and exec gives it up.
  *
  * System calls that hz_os does not have are made here directly; none of them
  * is interposed, and errno stays as it was.
@@ -132,7 +132,21 @@ static int open_place(struct place *p)
 		hz_os.close(p->fd);
 		p->fd = -EBUSY;
 	}
+	/* Held shared from here on: a forked child's own description can have
+	 * it too, and a newcomer, who asks for it alone, cannot. */
+	if (p->fd >= 0 && p->type != S_IFDIR)
+		SYS(SYS_flock, p->fd, LOCK_SH | LOCK_NB);
 	return p->fd < 0 ? p->fd : 0;
+}
+
+int hz_store_reopen(const struct hz_store *store, const char *path)
+{
+	int flags = O_RDWR | O_CLOEXEC | (store->direct ? O_DIRECT : 0);
+	int fd = hz_os.open(path, flags, 0);
+
+	if (fd >= 0)
+		SYS(SYS_flock, fd, LOCK_SH | LOCK_NB);
+	return fd;
 }
 
 static int open_path(struct place *p)

@@ -149,13 +149,14 @@ static uint64_t number(const char **p)
 }
 
 /* From /proc/PID/stat: the state's letter, or 0 where it cannot be read. */
-static char look_at(int pid, uint64_t *start, uint64_t *stack)
+static char look_at(int pid, uint64_t *start, uint64_t *stack,
+		    uint64_t *threads)
 {
 	char path[32] = "/proc/", text[1024], state, digits[12];
 	const char *p;
 	int n = 0, i = 6;
 
-	*start = *stack = 0;
+	*start = *stack = *threads = 0;
 	do
 		digits[n++] = (char)('0' + pid % 10);
 	while (pid /= 10);
@@ -172,7 +173,9 @@ static char look_at(int pid, uint64_t *start, uint64_t *stack)
 	for (int field = 3; *p && field <= 28; field++) {
 		uint64_t v = number(&p);
 
-		if (field == 22)
+		if (field == 20)
+			*threads = v;
+		else if (field == 22)
 			*start = v;
 		else if (field == 28)
 			*stack = v;
@@ -192,16 +195,17 @@ static bool is_dead(const struct row *row)
 {
 	int keep = errno;
 	bool gone = kill(row->pid, 0) < 0 && errno == ESRCH;
-	uint64_t start, stack;
+	uint64_t start, stack, threads;
 	char state;
 
 	errno = keep;
 	if (gone)
 		return true;
-	state = look_at(row->pid, &start, &stack);
+	state = look_at(row->pid, &start, &stack, &threads);
 	if (!state)
 		return false;
-	return state == 'Z' || state == 'X' || !same(row->start, start) ||
+	/* Z with other threads: main called pthread_exit, the process lives. */
+	return (state == 'Z' && threads <= 1) || state == 'X' || !same(row->start, start) ||
 	       !same(row->stack, stack);
 }
 
@@ -237,9 +241,10 @@ static void judge(struct hz_slots *s, bool now)
 static void name(struct hz_slots *s, int r, int pid)
 {
 	struct row row = {.state = ROW_NAMED, .pid = s->blind ? 0 : pid};
+	uint64_t threads;
 
 	if (row.pid)
-		look_at(row.pid, &row.start, &row.stack);
+		look_at(row.pid, &row.start, &row.stack, &threads);
 	/* A child begins with our stack; by now it may have called exec. */
 	if (r != s->row)
 		row.stack = s->t->row[s->row].stack;
@@ -426,9 +431,9 @@ void hz_slots_fork_parent(struct hz_slots *s, int pid)
 	if (pid < 0) {
 		drop(s->t, s->newborn);
 		unite(s->t); /* slots that we gave back meanwhile */
-	} else {
+	} else if (pid > 0) {
 		name(s, s->newborn, pid);
-	}
+	} /* else the child names itself */
 	unlock(s->t);
 	s->newborn = -1;
 }
@@ -440,6 +445,11 @@ void hz_slots_fork_child(struct hz_slots *s)
 	s->row = s->newborn; /* -1: it may use no slot */
 	s->newborn = -1;
 	s->pid = getpid();
+	if (s->row < 0)
+		return;
+	lock(s->t);
+	name(s, s->row, s->pid);
+	unlock(s->t);
 }
 
 uint32_t hz_slots_used(struct hz_slots *s)

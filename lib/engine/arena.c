@@ -201,9 +201,7 @@ static void revive_native(struct hz_engine *e, uint32_t b, char *from,
 			       PROT_READ | PROT_WRITE);
 		return;
 	}
-	hz_unlock(&e->lock);
-	hz_region_recapture(e, b, 1);
-	hz_lock(&e->lock);
+	hz_region_recapture(e, b);
 }
 
 /* Prepare the blocks [s.first, s.first + s.n) for a range of which [from, to)
@@ -226,30 +224,78 @@ void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
 	}
 }
 
-/* Access faults from now on, as it does after munmap. */
-static void close_block(struct hz_engine *e, uint32_t b)
+/* Blocks that leave at once: pages and access. */
+#define CLOSE_MOST 64u
+
+/* May this block, which no range uses, be closed? */
+static bool closable(const struct hz_block *blk)
 {
-	if (e->blk[b].state != HZ_BLK_ZERO)
-		return;
-	if (hz_os.mprotect(hz_block_addr(e, b), HZ_BLOCK_SIZE, PROT_NONE) == 0)
-		e->blk[b].flags |= HZ_BLKF_NO_ACCESS;
+	return blk->state == HZ_BLK_DEAD || blk->state == HZ_BLK_POISONED ||
+	       (blk->state == HZ_BLK_ZERO &&
+		!(blk->flags & HZ_BLKF_NO_ACCESS));
+}
+
+/* Access faults from now on, as it does after munmap. One system call for the
+ * run, without the lock; the blocks are passing meanwhile. */
+static void close_run(struct hz_engine *e, struct hz_span s)
+{
+	char *addr = hz_block_addr(e, s.first);
+	size_t len = (size_t)s.n << HZ_BLOCK_SHIFT;
+	bool closed;
+
+	hz_unlock(&e->lock);
+	hz_os_discard(addr, len);
+	closed = hz_os.mprotect(addr, len, PROT_NONE) == 0;
+	hz_lock(&e->lock);
+	for (uint32_t b = s.first; b < s.first + s.n; b++) {
+		struct hz_block *blk = &e->blk[b];
+
+		hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
+		if (closed)
+			blk->flags |= HZ_BLKF_NO_ACCESS;
+		if (blk->flags & HZ_BLKF_WANTED)
+			hz_fill_later(e, b);
+	}
+	pthread_cond_broadcast(&e->changed);
+}
+
+/* Drop unused blocks from s.first on that can be closed together. */
+static uint32_t close_some(struct hz_engine *e, struct hz_span s)
+{
+	struct hz_span run = { s.first, 0 };
+
+	while (run.n < hz_min(s.n, CLOSE_MOST)) {
+		struct hz_block *blk = &e->blk[s.first + run.n];
+
+		if (hz_region_passing(blk) && run.n)
+			break;
+		hz_region_drop(e, s.first + run.n);
+		if (hz_range_block_use(e->ranges, s.first + run.n) ||
+		    !closable(blk))
+			break;
+		e->pages -= e->armed && blk->state == HZ_BLK_DEAD;
+		hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
+		run.n++;
+	}
+	if (run.n)
+		close_run(e, run);
+	return run.n ? run.n : 1;
 }
 
 /* Drop each block that no range uses any more. Lock held. */
 void hz_span_drop(struct hz_engine *e, struct hz_span s, bool purge)
 {
-	for (uint32_t b = s.first; b < s.first + s.n; b++) {
-		/* Settling drops the lock, and another thread may take the
-		 * block: look at its use only afterwards. */
+	for (uint32_t b = s.first; b < s.first + s.n;) {
+		/* Settling drops the lock: look at the use after it. */
 		hz_region_settle(e, b);
-		if (hz_range_block_use(e->ranges, b))
-			continue;
-		if (!purge) {
-			hz_region_drop(e, b);
-			continue;
+		if (hz_range_block_use(e->ranges, b)) {
+			b++;
+		} else if (purge) {
+			b += close_some(e, (struct hz_span){
+						   b, s.first + s.n - b });
+		} else {
+			hz_region_drop(e, b++);
 		}
-		hz_region_purge(e, b);
-		close_block(e, b);
 	}
 }
 
@@ -282,14 +328,14 @@ static void *alloc_locked(struct hz_engine *e, size_t size, size_t align,
 
 /* More than the tiers can hold is refused here and becomes ENOMEM or the next
  * allocator's matter, as it would be without us. */
-static bool fits(const struct hz_engine *e, size_t size)
+static bool fits(const struct hz_engine *e, size_t size, size_t align)
 {
 	uint64_t capacity = ((uint64_t)e->cap << HZ_BLOCK_SHIFT) +
 			    e->store.size;
 
 	if (!e->armed)
-		return true; /* below the threshold */
-	return size <= capacity &&
+		return align <= hz_arena_len; /* below the threshold */
+	return size <= capacity && align <= hz_arena_len &&
 	       hz_range_total(e->ranges) + size <=
 		       (uint64_t)e->blocks << HZ_BLOCK_SHIFT;
 }
@@ -316,7 +362,7 @@ void *hz_arena_take(size_t size, size_t align, enum hz_range_kind kind,
 	hz_gate_enter(&g);
 	if (below_threshold(e, size) || hz_engine_start()) {
 		hz_lock(&e->lock);
-		if (fits(e, size))
+		if (fits(e, size, align))
 			p = alloc_locked(e, size, align, kind, zero);
 		hz_unlock(&e->lock);
 	}
@@ -344,9 +390,7 @@ static void take_back(struct hz_engine *e, struct hz_range *r)
 		if (e->blk[b].state != HZ_BLK_NATIVE ||
 		    hz_range_block_use(e->ranges, b) != to - from)
 			continue;
-		hz_unlock(&e->lock);
-		hz_region_recapture(e, b, 1);
-		hz_lock(&e->lock);
+		hz_region_recapture(e, b);
 	}
 }
 
@@ -471,7 +515,7 @@ void *hz_arena_resize(void *p, size_t size, bool may_move)
 		old = hz_span_of(r);
 		may_move = may_move && r->first % HZ_UNITS_PER_BLOCK == 0 &&
 			   (kind == HZ_RANGE_MAP || bytes >= HZ_RANGE_PACK_MAX);
-		if (fits(e, size) && resize(e, r, size, kind == HZ_RANGE_MAP))
+		if (fits(e, size, 1) && resize(e, r, size, kind == HZ_RANGE_MAP))
 			q = p;
 	}
 	hz_unlock(&e->lock);

@@ -152,25 +152,27 @@ bool hz_cgroup_find(struct hz_cgroup *g)
 	return g->limit != UNLIMITED;
 }
 
+static const char *const v1_cache[] = { "total_inactive_file ",
+					"total_active_file " };
+static const char *const v2_cache[] = { "\ninactive_file ",
+					"\nactive_file " };
+
 uint64_t hz_cgroup_usage(const struct hz_cgroup *g)
 {
 	char file[512];
-	uint64_t used, cache;
+	uint64_t used, cache = 0;
 
 	file_in(g, g->path,
 		g->v1 ? "memory.usage_in_bytes" : "memory.current", file,
 		sizeof(file));
 	used = number(file);
 	file_in(g, g->path, "memory.stat", file, sizeof(file));
-	if (g->v1) {
-		uint64_t active = keyed(file, "total_active_file ");
+	/* Not "file": that counts shared memory, which cannot be dropped. */
+	for (unsigned i = 0; i < 2; i++) {
+		const char *key = g->v1 ? v1_cache[i] : v2_cache[i];
+		uint64_t n = keyed(file, key);
 
-		cache = keyed(file, "total_inactive_file ");
-		cache = cache == UNLIMITED ? 0 : cache;
-		cache += active == UNLIMITED ? 0 : active;
-	} else {
-		cache = keyed(file, "\nfile ");
-		cache = cache == UNLIMITED ? 0 : cache;
+		cache += n == UNLIMITED ? 0 : n;
 	}
 	return used > cache ? used - cache : 0;
 }

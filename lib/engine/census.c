@@ -129,23 +129,26 @@ static int arm(struct hz_engine *e)
 	return rc;
 }
 
-int hz_census_arm(struct hz_engine *e)
+int hz_census_arm(struct hz_engine *e, bool known)
 {
 	uint64_t now = hz_os.now();
 	int rc;
 	HZ_SCOPED_LOCK(&e->lock);
 
-	complete(e);
+	if (!known)
+		complete(e);
 	rc = arm(e);
 	if (rc < 0) {
 		e->fault->disarm(e->uffd, e->base,
 				 (size_t)e->blocks << HZ_BLOCK_SHIFT);
 		return rc;
 	}
+	e->armed = true;
+	if (known)
+		return 0;
 	e->pages = 0;
 	for (uint32_t b = 0; b < e->blocks_used; b++)
 		if (counts(e, b))
 			count_block(e, b, now);
-	e->armed = true;
 	return 0;
 }

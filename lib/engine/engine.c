@@ -53,8 +53,10 @@ static struct hz_lock start_lock = HZ_LOCK_INIT(HZ_RANK_START, "start");
 /* What hz-aux reports back; guarded by the engine's lock. */
 static struct {
 	bool answered, ok;
-	int store_fd; /* the parent's store after fork, else -1 */
-} boot;
+	bool child; /* after fork: the parent's store, by one of these */
+	int store_fd;
+	const char *store_path;
+} boot = { .store_fd = -1 };
 
 /* ---- the gate ---- */
 
@@ -63,6 +65,7 @@ void hz_gate_enter(struct hz_gate *g)
 	sigset_t all;
 
 	hz_inside++;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &g->old);
 }
@@ -70,6 +73,7 @@ void hz_gate_enter(struct hz_gate *g)
 void hz_gate_leave(struct hz_gate *g)
 {
 	pthread_sigmask(SIG_SETMASK, &g->old, NULL);
+	pthread_setcancelstate(g->cancel, NULL);
 	hz_inside--;
 }
 
@@ -215,9 +219,12 @@ static int open_store(struct hz_engine *e)
 {
 	int rc;
 
-	if (boot.store_fd >= 0) {
-		e->store.fd = boot.store_fd;
-		return 0;
+	if (boot.child) {
+		e->store.fd = boot.store_fd >= 0 ?
+				      boot.store_fd :
+				      hz_store_reopen(&e->store,
+						      boot.store_path);
+		return e->store.fd < 0 ? e->store.fd : 0;
 	}
 	rc = hz_store_open(&e->store, hz_knobs.store,
 			   hz_knobs.store_size.bytes,
@@ -307,7 +314,7 @@ static int open_all(struct hz_engine *e)
 	if (rc < 0)
 		return rc;
 	/* Last: from here on the region needs all of the above. */
-	rc = hz_census_arm(e);
+	rc = hz_census_arm(e, boot.child);
 	return rc < 0 ? refuse("cannot arm the region",
 			       "the address space was changed", rc) : 0;
 }
@@ -319,7 +326,7 @@ static void *aux_main(void *arg)
 
 	hz_thread_begin("hz-aux");
 	rc = leave_descriptor_table();
-	if (boot.store_fd < 0)
+	if (!boot.child)
 		hz_stats_attach(hz_knobs.stats, &fd);
 	rc = rc < 0 ? refuse("close_range(2) is refused",
 			     "Linux 5.9 or newer is needed", rc) :
@@ -353,13 +360,12 @@ static void init_conds(struct hz_engine *e)
 	e->requests_end = &e->requests;
 }
 
-static bool run_aux(struct hz_engine *e, int store_fd)
+static bool run_aux(struct hz_engine *e)
 {
 	int rc;
 
 	init_conds(e);
 	boot.answered = boot.ok = false;
-	boot.store_fd = store_fd;
 	rc = make_thread(aux_main, e);
 	if (rc < 0) {
 		hz_engine_off(RAISE_LIMITS);
@@ -413,7 +419,7 @@ bool hz_engine_start(void)
 		e->read_ahead = (uint32_t)hz_knobs.read_ahead;
 		e->depth = (uint32_t)hz_knobs.io_depth;
 		e->frames = frames_wanted(budget_bytes());
-		phase = run_aux(e, -1) ? HZ_RUNNING : HZ_REFUSED;
+		phase = run_aux(e) ? HZ_RUNNING : HZ_REFUSED;
 		__atomic_store_n(&e->phase, phase, __ATOMIC_RELEASE);
 	}
 	return e->phase == HZ_RUNNING;
@@ -432,12 +438,15 @@ void hz_engine_release_start(bool in_child)
 		hz_unlock(&start_lock);
 }
 
-bool hz_engine_restart(int store_fd)
+bool hz_engine_restart(int store_fd, const char *store_path)
 {
 	struct hz_engine *e = &hz_engine;
 	bool ok;
 
-	ok = run_aux(e, store_fd);
+	boot.child = true;
+	boot.store_fd = store_fd;
+	boot.store_path = store_path;
+	ok = run_aux(e);
 	__atomic_store_n(&e->phase, ok ? HZ_RUNNING : HZ_REFUSED,
 			 __ATOMIC_RELEASE);
 	return ok;

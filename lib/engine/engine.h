@@ -71,6 +71,7 @@ struct hz_frame {
 	uint8_t state; /* enum hz_frame_state */
 	bool io;       /* a transfer on it is in flight */
 	bool orphan;   /* its block was freed; free it when the I/O ends */
+	uint8_t tries; /* failed reads of its block so far */
 	uint32_t next; /* link of its state's stack */
 	uint32_t block;
 	uint64_t hash[2]; /* of the content being written */
@@ -186,18 +187,20 @@ bool hz_engine_start(void);
 void hz_engine_off(const char *why);
 /* Bytes of ranges up to which the engine is not started. */
 uint64_t hz_engine_threshold(void);
-/* After fork, in the child; `store_fd` reaches the parent's store. */
-bool hz_engine_restart(int store_fd);
+/* After fork, in the child: the parent's store by descriptor or, when that is
+ * -1, by path (of /proc; the parent may be gone). */
+bool hz_engine_restart(int store_fd, const char *store_path);
 /* No start may be half done while the process forks. */
 void hz_engine_hold_start(void);
 void hz_engine_release_start(bool in_child);
 void hz_engine_kick(struct hz_worker *w);
 /* Ask hz-aux and wait. The lock is not held. */
 long hz_engine_call(struct hz_request *req);
-/* Guard of every entry from a thread of the program: sets hz_inside and
- * blocks signals. */
+/* Guard of every entry from a thread of the program: sets hz_inside, blocks
+ * signals, and keeps the thread from being cancelled while it waits here. */
 struct hz_gate {
 	sigset_t old;
+	int cancel;
 };
 void hz_gate_enter(struct hz_gate *g);
 void hz_gate_leave(struct hz_gate *g);
@@ -244,6 +247,11 @@ void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w);
 void hz_fill_done(struct hz_engine *e, struct hz_worker *w,
 		  struct hz_xfer *x);
 
+/* A fault on block b was forgotten: hz-engine looks at it. Lock held. */
+void hz_fill_later(struct hz_engine *e, uint32_t b);
+/* The transfer of an orphaned frame ended. */
+void hz_fill_orphan(struct hz_engine *e, uint32_t f);
+
 /* ---- evict.c: out of the region ---- */
 /* One step of the plan. Lock held; drops it. False when there was nothing to
  * do. hz-engine only. */
@@ -276,16 +284,17 @@ int hz_region_transfer(struct hz_engine *e, uint32_t from, uint32_t to,
 		       uint32_t n);
 /* Hand blocks back to the kernel, with their content. */
 int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n);
-/* Take fully unmapped NATIVE blocks back. */
-void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n);
+/* Take a NATIVE block back whose content nobody wants: ZERO from now on. Lock
+ * held; dropped meanwhile. */
+bool hz_region_recapture(struct hz_engine *e, uint32_t b);
 /* HZ_REQ_MOVE, in hz-aux. */
 long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
 		    uint32_t n);
 
 /* ---- census.c ---- */
-/* Arm the region and find out which blocks of it have pages. In hz-aux; takes
- * the lock. 0 or -errno. */
-int hz_census_arm(struct hz_engine *e);
+/* Arm the region and, unless that is known (in a forked child), find out which
+ * blocks of it have pages. In hz-aux; takes the lock. 0 or -errno. */
+int hz_census_arm(struct hz_engine *e, bool known);
 
 /* ---- threads.c ---- */
 /* The three threads' bodies; each returns only when the process ends. */

@@ -309,7 +309,7 @@ void hz_evict_done(struct hz_engine *e, uint32_t f, int res)
 		/* Freed while the write ran: only now may the slot serve
 		 * another block, or two writes could cross. */
 		hz_slots_put(e->slots, fr->xfer.slot);
-		hz_frame_set(e, f, HZ_FRAME_FREE);
+		hz_fill_orphan(e, f);
 		return;
 	}
 	if (res < 0) {

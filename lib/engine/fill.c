@@ -24,6 +24,8 @@
 
 /* Frames that read-ahead leaves to demand faults. */
 #define AHEAD_RESERVE 2
+/* Reads of one block before its content counts as lost. */
+#define READ_TRIES 3
 
 /* ---- mapping ---- */
 
@@ -34,17 +36,34 @@ static void pause_us(unsigned us)
 	nanosleep(&ts, NULL);
 }
 
-/* EAGAIN means a page lock or a changing address space: never for long. */
+/* EAGAIN means a page lock or a changing address space, EBUSY a transfer whose
+ * pages are unpinned a moment after its completion: neither for long. */
 static int move_in(struct hz_engine *e, char *dst, char *src)
 {
 	int rc = -EAGAIN;
 
-	for (unsigned i = 0; rc == -EAGAIN && i < 10000; i++) {
+	for (unsigned i = 0; i < 1000; i++) {
 		rc = e->fault->move(e->uffd, dst, src, HZ_BLOCK_SIZE);
-		if (rc == -EAGAIN && i < 64)
+		if (rc != -EAGAIN && rc != -EBUSY)
+			break;
+		if (i < 16)
 			sched_yield();
-		else if (rc == -EAGAIN)
+		else
 			pause_us(100);
+	}
+	return rc;
+}
+
+/* For a mapping that the program split with a raw system call, and for a
+ * kernel that is out of memory for a moment. */
+static int copy_in(struct hz_engine *e, char *dst, char *src)
+{
+	int rc = -ENOMEM;
+
+	for (unsigned i = 0; rc == -ENOMEM && i < 1000; i++) {
+		rc = e->fault->copy(e->uffd, dst, src, HZ_BLOCK_SIZE);
+		if (rc == -ENOMEM)
+			pause_us(1000);
 	}
 	return rc;
 }
@@ -71,6 +90,25 @@ static void release_source(struct hz_engine *e, uint32_t f, bool copied)
 		e->pages++;
 }
 
+static void poison(struct hz_engine *e, uint32_t b, int rc, const char *what)
+{
+	struct hz_block *blk = &e->blk[b];
+	char *addr = hz_block_addr(e, b);
+
+	hz_block_set(&e->totals, blk, HZ_BLK_POISONED);
+	blk->frame = HZ_NONE;
+	hz_stat_add(HZ_STAT_poisoned, 1);
+	hz_log(HZ_ERROR, "store",
+	       "%s of block at %p, slot %u, failed (%m): its content is "
+	       "lost; access raises SIGBUS",
+	       what, addr, blk->slot, rc);
+	if (e->fault->poison(e->uffd, addr, HZ_BLOCK_SIZE) < 0)
+		hz_log(HZ_ERROR, "store",
+		       "this kernel cannot poison memory (Linux 6.6 can): "
+		       "threads that touch the block stop for ever");
+	pthread_cond_broadcast(&e->changed);
+}
+
 void hz_fill_map(struct hz_engine *e, uint32_t b, bool clear_first)
 {
 	struct hz_block *blk = &e->blk[b];
@@ -86,17 +124,16 @@ void hz_fill_map(struct hz_engine *e, uint32_t b, bool clear_first)
 		memset(hz_frame_addr(e, f), 0, HZ_BLOCK_SIZE);
 	rc = move_in(e, dst, hz_frame_addr(e, f));
 	if (rc < 0) {
-		/* The program changed the mapping with a raw system call. */
 		copied = true;
-		rc = e->fault->copy(e->uffd, dst, hz_frame_addr(e, f),
-				    HZ_BLOCK_SIZE);
+		rc = copy_in(e, dst, hz_frame_addr(e, f));
 		e->fault->wake(e->uffd, dst, HZ_BLOCK_SIZE);
 	}
 	hz_lock(&e->lock);
-	if (rc < 0)
-		hz_log(HZ_ERROR, "fault", "cannot map block %u (%m)", b, rc);
 	release_source(e, f, copied);
-	mapped(e, b);
+	if (rc < 0)
+		poison(e, b, rc, "mapping");
+	else
+		mapped(e, b);
 }
 
 static void fill_zero(struct hz_engine *e, uint32_t b, uint32_t f, bool zeros)
@@ -126,6 +163,7 @@ static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	}
 	w->inflight++;
 	fr->io = true;
+	fr->tries = 0;
 	fr->block = b;
 	blk->frame = f;
 	hz_block_set(&e->totals, blk, HZ_BLK_READING);
@@ -148,6 +186,12 @@ static void wait_for_frame(struct hz_engine *e, uint32_t b)
 	e->waiting++;
 	hz_stat_add(HZ_STAT_fault_no_frame, 1);
 	hz_engine_kick(&e->writer);
+}
+
+void hz_fill_later(struct hz_engine *e, uint32_t b)
+{
+	e->blk[b].flags &= (uint8_t)~HZ_BLKF_WANTED;
+	wait_for_frame(e, b);
 }
 
 /* Begin to serve block b (ZERO or STORED); false when there is no frame. */
@@ -183,7 +227,9 @@ void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w)
 			e->wait_tail = HZ_NONE;
 		e->waiting--;
 		blk->flags &= (uint8_t)~HZ_BLKF_WAITING;
-		if (blk->state != HZ_BLK_ZERO && blk->state != HZ_BLK_STORED)
+		if ((blk->state != HZ_BLK_ZERO &&
+		     blk->state != HZ_BLK_STORED) ||
+		    blk->flags & HZ_BLKF_NO_ACCESS)
 			e->fault->wake(e->uffd, hz_block_addr(e, b),
 				       HZ_BLOCK_SIZE);
 		else if (!serve(e, w, b))
@@ -214,7 +260,6 @@ static void read_ahead(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 			break;
 		hz_plan_prefetched(e->plan, next[i]);
 	}
-	e->io->flush(w->queue);
 }
 
 /* ---- faults ---- */
@@ -253,10 +298,8 @@ static void fault_missing(struct hz_engine *e, struct hz_worker *w,
 	/* First come, first served: do not overtake who waits already. */
 	if (e->waiting || !serve(e, w, b))
 		wait_for_frame(e, b);
-	if (!zero && w) {
-		e->io->flush(w->queue);
+	if (!zero && w)
 		read_ahead(e, w, b);
-	}
 }
 
 static void fault_in_frame(struct hz_engine *e, struct hz_worker *w,
@@ -314,6 +357,7 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 		       (unsigned long)addr);
 		return;
 	}
+	hz_region_use(e, b + 1); /* a stray touch may lie above */
 	switch ((enum hz_block_state)e->blk[b].state) {
 	case HZ_BLK_ZERO:
 	case HZ_BLK_STORED:
@@ -341,25 +385,6 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 
 /* ---- the end of a transfer ---- */
 
-static void poison(struct hz_engine *e, uint32_t b, int rc, const char *what)
-{
-	struct hz_block *blk = &e->blk[b];
-	char *addr = hz_block_addr(e, b);
-
-	hz_block_set(&e->totals, blk, HZ_BLK_POISONED);
-	blk->frame = HZ_NONE;
-	hz_stat_add(HZ_STAT_poisoned, 1);
-	hz_log(HZ_ERROR, "store",
-	       "%s of block at %p, slot %u, failed (%m): its content is "
-	       "lost; access raises SIGBUS",
-	       what, addr, blk->slot, rc);
-	if (e->fault->poison(e->uffd, addr, HZ_BLOCK_SIZE) < 0)
-		hz_log(HZ_ERROR, "store",
-		       "this kernel cannot poison memory (Linux 6.6 can): "
-		       "threads that touch the block stop for ever");
-	pthread_cond_broadcast(&e->changed);
-}
-
 /* With the knob `verify`: is it what was written? Drops the lock; the block
  * stays READING meanwhile. */
 static bool verified(struct hz_engine *e, struct hz_block *blk, uint32_t f)
@@ -374,6 +399,49 @@ static bool verified(struct hz_engine *e, struct hz_block *blk, uint32_t f)
 	return got[0] == expect[0] && got[1] == expect[1];
 }
 
+/* The block was freed while the transfer ran. A thread may have touched it
+ * just before (its fault was read, and forgotten with the block): it looks
+ * again. */
+void hz_fill_orphan(struct hz_engine *e, uint32_t f)
+{
+	e->fault->wake(e->uffd, hz_block_addr(e, e->frame[f].block),
+		       HZ_BLOCK_SIZE);
+	hz_frame_set(e, f, HZ_FRAME_FREE);
+	pthread_cond_broadcast(&e->changed);
+}
+
+/* The slot may be as good as ever: nobody's wish is dropped, a waiting
+ * thread's is tried again before the block is given up. */
+static void read_failed(struct hz_engine *e, struct hz_worker *w, uint32_t f,
+			int res)
+{
+	struct hz_frame *fr = &e->frame[f];
+	uint32_t b = fr->block;
+	struct hz_block *blk = &e->blk[b];
+	unsigned tries = fr->tries + 1u;
+
+	blk->frame = HZ_NONE;
+	hz_frame_set(e, f, HZ_FRAME_FREE);
+	if (!(blk->flags & HZ_BLKF_WANTED)) {
+		hz_plan_forget(e->plan, b);
+		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		pthread_cond_broadcast(&e->changed);
+		return;
+	}
+	if (tries < READ_TRIES && res != -EBADMSG) {
+		bool zeros;
+		uint32_t again = hz_frame_take(e, false, &zeros);
+
+		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		if (again != HZ_NONE && start_read(e, w, b, again)) {
+			e->frame[again].tries = (uint8_t)tries;
+			return;
+		}
+		hz_block_set(&e->totals, blk, HZ_BLK_READING);
+	}
+	poison(e, b, res, "read");
+}
+
 static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 		      int res)
 {
@@ -384,14 +452,14 @@ static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 	hz_stat_add(HZ_STAT_store_read, HZ_BLOCK_SIZE);
 	if (res == 0 && !fr->orphan && !verified(e, blk, f))
 		res = -EBADMSG;
-	if (fr->orphan || res < 0) {
-		bool lost = !fr->orphan;
-
-		hz_frame_set(e, f, HZ_FRAME_FREE);
-		if (lost)
-			poison(e, b, res, "read");
-		if (res < 0)
-			hz_stat_add(HZ_STAT_store_errors, 1);
+	if (res < 0)
+		hz_stat_add(HZ_STAT_store_errors, 1);
+	if (fr->orphan) {
+		hz_fill_orphan(e, f);
+		return;
+	}
+	if (res < 0) {
+		read_failed(e, w, f, res);
 		return;
 	}
 	hz_block_set(&e->totals, blk, HZ_BLK_READY);

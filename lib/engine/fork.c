@@ -42,7 +42,8 @@
 static struct {
 	bool held;
 	bool no_row; /* the child gets no share of the slots */
-	int store_fd;
+	int store_fd; /* -1: the child opens store_path by itself */
+	char store_path[64];
 	int parent;
 	struct hz_gate gate;
 } fork_state;
@@ -95,13 +96,32 @@ static bool shares(struct hz_relative *r)
 	return false;
 }
 
+#define LOOK_NS 100000000ull /* at relatives: no more often than this */
+
+static bool anyone_shares(struct hz_engine *e)
+{
+	static uint64_t looked;
+	static uint16_t gen;
+	static bool shared;
+	uint64_t now = hz_os.now();
+
+	if (gen == e->fork_gen && now - looked < LOOK_NS)
+		return shared;
+	gen = e->fork_gen;
+	looked = now;
+	shared = false;
+	for (unsigned i = 0; i < HZ_RELATIVES; i++)
+		if (e->relative[i].pid && shares(&e->relative[i]))
+			shared = true;
+	return shared;
+}
+
 bool hz_fork_reclaim(struct hz_engine *e, uint32_t b)
 {
 	int rc;
 
-	for (unsigned i = 0; i < HZ_RELATIVES; i++)
-		if (e->relative[i].pid && shares(&e->relative[i]))
-			return false;
+	if (anyone_shares(e))
+		return false;
 	hz_unlock(&e->lock);
 	rc = hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE,
 			   MADV_POPULATE_WRITE);
@@ -142,15 +162,17 @@ void hz_fork_quiesce(struct hz_engine *e)
 	}
 }
 
-/* The store's descriptor is in the engine's table. */
+/* The store's descriptor is in the engine's table. The copy is a file
+ * description of its own, so it locks the store for the child, too. */
 static int borrow_store(struct hz_engine *e)
 {
-	char path[64];
-	int flags = O_RDWR | O_CLOEXEC | (e->store.direct ? O_DIRECT : 0);
+	int fd;
 
-	hz_format(path, sizeof(path), "/proc/self/task/%d/fd/%d", e->aux_tid,
+	hz_format(fork_state.store_path, sizeof(fork_state.store_path),
+		  "/proc/%d/task/%d/fd/%d", fork_state.parent, e->aux_tid,
 		  e->store.fd);
-	return hz_os.open(path, flags, 0);
+	fd = hz_store_reopen(&e->store, fork_state.store_path);
+	return fd < 0 ? -1 : fd;
 }
 
 void hz_arena_fork_prepare(void)
@@ -266,6 +288,38 @@ static void cannot_read(const char *why)
 	_exit(125);
 }
 
+/* Without an engine the child is on its own: all its pages are mapped, and no
+ * slot is worth anything to it. */
+static void go_native(struct hz_engine *e)
+{
+	for (uint32_t b = 0; b < e->blocks_used; b++) {
+		e->blk[b].slot = HZ_NONE;
+		e->blk[b].flags &= (uint8_t)~HZ_BLKF_SLOT;
+	}
+	__atomic_store_n(&e->phase, HZ_REFUSED, __ATOMIC_RELEASE);
+}
+
+static void restart(struct hz_engine *e)
+{
+	bool needed;
+
+	hz_stats_child();
+	hz_slots_fork_child(e->slots);
+	adopt(e);
+	needed = e->totals.count[HZ_BLK_STORED] != 0;
+	if (fork_state.no_row && needed)
+		cannot_read("too many processes share the store");
+	if (fork_state.no_row) {
+		go_native(e);
+		return;
+	}
+	if (hz_engine_restart(fork_state.store_fd, fork_state.store_path))
+		return;
+	if (needed)
+		cannot_read("its engine does not start");
+	go_native(e);
+}
+
 void hz_arena_fork_child(void)
 {
 	struct hz_engine *e = &hz_engine;
@@ -279,14 +333,9 @@ void hz_arena_fork_child(void)
 		e->relative[i].pid = 0;
 	hz_fork_watch(e, fork_state.parent);
 	if (fork_state.held) {
-		hz_stats_child();
-		hz_slots_fork_child(e->slots);
-		adopt(e);
-		if (fork_state.no_row && e->totals.count[HZ_BLK_STORED])
-			cannot_read("too many processes share the store");
-		if (!hz_engine_restart(fork_state.store_fd))
-			cannot_read("its engine does not start");
-		hz_os.close(fork_state.store_fd);
+		restart(e);
+		if (fork_state.store_fd >= 0)
+			hz_os.close(fork_state.store_fd);
 	}
 	hz_gate_leave(&gate);
 }

@@ -62,10 +62,11 @@ void hz_region_settle(struct hz_engine *e, uint32_t b)
 
 static void put_slot(struct hz_engine *e, struct hz_block *blk)
 {
-	if (blk->slot != HZ_NONE)
-		hz_slots_put(e->slots, blk->slot);
-	blk->slot = HZ_NONE;
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
+	if (blk->slot == HZ_NONE)
+		return;
+	hz_slots_put(e->slots, blk->slot);
+	blk->slot = HZ_NONE;
 	e->store_is_full = false;
 }
 
@@ -124,7 +125,7 @@ void hz_region_drop(struct hz_engine *e, uint32_t b)
 		hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 		break;
 	default: /* ZERO, DEAD, NATIVE, POISONED */
-		return;
+		break;
 	}
 	put_slot(e, blk);
 }
@@ -299,23 +300,33 @@ int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n)
 	return e->armed ? (int)hz_engine_call(&req) : 0;
 }
 
-void hz_region_recapture(struct hz_engine *e, uint32_t first, uint32_t n)
+bool hz_region_recapture(struct hz_engine *e, uint32_t b)
 {
-	char *addr = hz_block_addr(e, first);
-	size_t len = (size_t)n << HZ_BLOCK_SHIFT;
-	struct hz_request req = { .op = HZ_REQ_ARM, .a = first, .n = n };
+	char *addr = hz_block_addr(e, b);
+	struct hz_request req = { .op = HZ_REQ_ARM, .a = b, .n = 1 };
+	bool armed = e->armed, ok;
 
-	if (hz_os.mmap(addr, len, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-		       -1, 0) < 0)
-		return;
-	hz_os.madvise(addr, len, MADV_HUGEPAGE);
-	if (e->armed && hz_engine_call(&req) < 0)
-		return;
-	hz_lock(&e->lock);
-	for (uint32_t b = first; b < first + n; b++) {
-		hz_block_set(&e->totals, &e->blk[b], HZ_BLK_ZERO);
-		hz_stat_sub(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);
-	}
+	/* A passing state: an allocation that wants other parts of the block
+	 * waits. */
+	hz_block_set(&e->totals, &e->blk[b], HZ_BLK_UNMAPPING);
 	hz_unlock(&e->lock);
+	ok = hz_os.mmap(addr, HZ_BLOCK_SIZE, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				MAP_FIXED,
+			-1, 0) >= 0;
+	hz_os.madvise(addr, HZ_BLOCK_SIZE, MADV_HUGEPAGE);
+	if (ok && armed)
+		ok = hz_engine_call(&req) >= 0;
+	hz_lock(&e->lock);
+	if (ok && e->armed && !armed) { /* the engine started meanwhile */
+		hz_unlock(&e->lock);
+		ok = hz_engine_call(&req) >= 0;
+		hz_lock(&e->lock);
+	}
+	hz_block_set(&e->totals, &e->blk[b],
+		     ok ? HZ_BLK_ZERO : HZ_BLK_NATIVE);
+	pthread_cond_broadcast(&e->changed);
+	if (ok)
+		hz_stat_sub(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);
+	return ok;
 }

@@ -80,9 +80,7 @@ static void retake(struct hz_engine *e, struct hz_span s, uint32_t from,
 		if (e->blk[b].state != HZ_BLK_NATIVE ||
 		    hz_range_block_use(e->ranges, b) != n)
 			continue;
-		hz_unlock(&e->lock);
-		hz_region_recapture(e, b, 1);
-		hz_lock(&e->lock);
+		hz_region_recapture(e, b);
 	}
 }
 

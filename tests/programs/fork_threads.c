@@ -43,6 +43,7 @@ static int child(void)
 	char *q = malloc(2 * MIB);
 
 	alarm(60);
+	tiered_failures = 0;
 	NEED(q);
 	CHECK(filled(shared, LEN, 1));
 	fill(q, 2 * MIB, 2);
