@@ -10,7 +10,7 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 build=$top/build
 demo=$build/quickstart
 text=/usr/share/common-licenses/GPL-3
-model="--layers 14 --hidden 512 --heads 8 --seq 64 --batch 4 --steps 8"
+model="--layers 14 --hidden 512 --heads 8 --seq 64 --batch 2 --steps 5"
 
 to_build="build-essential autoconf automake libtool pkg-config binutils
 	liburing-dev libjemalloc-dev libxxhash-dev libbsd-dev"

@@ -26,6 +26,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/knobs.h"
 #include "base/log.h"
@@ -149,12 +150,27 @@ int hz_store_reopen(const struct hz_store *store, const char *path)
 	return fd;
 }
 
+/* The kernel takes an io_uring down after its process has ended, and with it
+ * the lock and the exclusive use of a device: the program before us in a
+ * script may just have finished. */
+static int open_soon(struct place *p)
+{
+	const struct timespec pause = { .tv_nsec = 50000000 };
+	int err = open_place(p);
+
+	for (int i = 0; err == -EBUSY && i < 20; i++) {
+		nanosleep(&pause, NULL);
+		err = open_place(p);
+	}
+	return err;
+}
+
 static int open_path(struct place *p)
 {
 	int err = look(p);
 
 	if (!err)
-		err = open_place(p);
+		err = open_soon(p);
 	if (err == -EBUSY)
 		hz_log(HZ_ERROR, "store",
 		       "%s is in use, mounted or cannot be locked (%m): give "

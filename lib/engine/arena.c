@@ -265,13 +265,15 @@ static uint32_t close_some(struct hz_engine *e, struct hz_span s)
 	struct hz_span run = { s.first, 0 };
 
 	while (run.n < hz_min(s.n, CLOSE_MOST)) {
-		struct hz_block *blk = &e->blk[s.first + run.n];
+		uint32_t b = s.first + run.n;
+		struct hz_block *blk = &e->blk[b];
 
-		if (hz_region_passing(blk) && run.n)
+		/* The caller has looked at the first. */
+		if (run.n && (hz_region_passing(blk) ||
+			      hz_range_block_use(e->ranges, b)))
 			break;
-		hz_region_drop(e, s.first + run.n);
-		if (hz_range_block_use(e->ranges, s.first + run.n) ||
-		    !closable(blk))
+		hz_region_drop(e, b);
+		if (!closable(blk))
 			break;
 		e->pages -= e->armed && blk->state == HZ_BLK_DEAD;
 		hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
@@ -282,7 +284,22 @@ static uint32_t close_some(struct hz_engine *e, struct hz_span s)
 	return run.n ? run.n : 1;
 }
 
-/* Drop each block that no range uses any more. Lock held. */
+/* Wait until no block of s is worked on outside the lock. Before any of them
+ * is freed: hz_span_drop() must not wait, or somebody else would own them
+ * already. Lock held; dropped meanwhile. */
+void hz_span_settle(struct hz_engine *e, struct hz_span s)
+{
+	for (uint32_t b = s.first; b < s.first + s.n;) {
+		if (!hz_region_passing(&e->blk[b])) {
+			b++;
+			continue;
+		}
+		hz_region_settle(e, b);
+		b = s.first;
+	}
+}
+
+/* Drop each block that no range uses any more. All are settled. Lock held. */
 void hz_span_drop(struct hz_engine *e, struct hz_span s, bool purge)
 {
 	for (uint32_t b = s.first; b < s.first + s.n;) {
@@ -399,6 +416,7 @@ void hz_arena_give(struct hz_engine *e, struct hz_range *r, bool purge)
 	struct hz_span s = hz_span_of(r);
 
 	take_back(e, r);
+	hz_span_settle(e, s);
 	hz_rows_drop(e, r);
 	hz_range_free(e->ranges, r);
 	e->churn++;
@@ -451,6 +469,8 @@ static bool resize(struct hz_engine *e, struct hz_range *r, size_t size,
 	char *p = hz_range_addr(e, r);
 	uint64_t bytes = r->bytes;
 
+	if (size < bytes)
+		hz_span_settle(e, old);
 	if (!hz_range_resize(e->ranges, r, size))
 		return false;
 	now = hz_span_of(r);

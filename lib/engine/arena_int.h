@@ -21,6 +21,7 @@ struct hz_span hz_span_of(const struct hz_range *r);
 char *hz_range_addr(struct hz_engine *e, const struct hz_range *r);
 void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
 		    char *to, bool zero);
+void hz_span_settle(struct hz_engine *e, struct hz_span s);
 void hz_span_drop(struct hz_engine *e, struct hz_span s, bool purge);
 /* The range that p lies in, or NULL. Lock held. */
 struct hz_range *hz_arena_range(struct hz_engine *e, const void *p);

@@ -96,6 +96,7 @@ static int cut_units(struct hz_engine *e, struct hz_part p)
 	if (from >= to)
 		return 0;
 	retake(e, hz_part_touched(e, p), from, to);
+	hz_span_settle(e, hz_part_touched(e, p));
 	r = hz_range_at(e->ranges, from);
 	if (!r)
 		return 0;

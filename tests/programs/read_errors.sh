@@ -55,14 +55,21 @@ leave() { :; }
 damaged 0 leave
 silent_on err
 
-damaged 135 cut # SIGBUS
-says err '^horizon: store: .*block.*0x.*Input/output error'
-[ "$(member poisoned_blocks)" -gt 0 ] || fail "no poisoned block"
-[ "$(member errors)" -gt 0 ] || fail "no error was counted"
-damaged 135 cut --set io=threads
-says err '^horizon: store: .*block.*0x.*Input/output error'
+# Nothing is written any more, so the file stays short: SIGBUS.
+for io in uring threads; do
+	damaged 135 cut --set io=$io --set write_cap=96M
+	says err '^horizon: store: .*block.*0x.*Input/output error'
+	[ "$(member poisoned_blocks)" -gt 0 ] || fail "no poisoned block"
+	[ "$(member errors)" -gt 0 ] || fail "no error was counted"
+done
 
-damaged 1 flip # the damage is real: without `verify` the program sees it
+# Our own writes make it long again: a hole is never what was written.
+damaged 135 cut
+says err '^horizon: store: .*block.*0x'
+
+# A byte is another one: it takes `verify` to know. The damage is real:
+# without, the program sees it.
+damaged 1 flip
 damaged 135 flip --verify
 says err '^horizon: store: .*block.*0x'
 [ "$(member poisoned_blocks)" -gt 0 ] || fail "no poisoned block"

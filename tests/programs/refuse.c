@@ -11,7 +11,6 @@
  *     -P  no /proc: another file system is mounted over it
  * 77: it cannot be done here, 64: usage.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <grp.h>
 #include <linux/audit.h>

@@ -58,8 +58,9 @@ lines=0
 
 # A file system with sectors of 4 KiB.
 mkdir "$store/ext4"
-mkfs.ext4 -q -b 4096 "$loop" && mount "$loop" "$store/ext4" 2>/dev/null ||
-	skip "cannot mount ext4"
+# The kernel lets go of the device a moment after the program's end.
+wait_for sh -c 'mkfs.ext4 -q -b 4096 "$1" 2>/dev/null' sh "$loop"
+mount "$loop" "$store/ext4" 2>/dev/null || skip "cannot mount ext4"
 defer umount "$store/ext4"
 on "$store/ext4"
 on "$store/ext4" --set direct=0
