@@ -211,6 +211,8 @@ run()
 	build
 	trainer=$build/tests/trainer/gpt-train
 	[ -r $text ] || text=$top/COPYING
+	# Threads that wait do not spin: this machine may have other work.
+	export OMP_WAIT_POLICY=passive
 	whole=$(footprint)
 	[ -n "$whole" ] || die "$trainer --steps 0 gave no footprint"
 	half=$((whole / 2))

@@ -4,63 +4,18 @@
  * their pages, which none.
  *
  * A block with some of its pages is completed first: UFFDIO_MOVE takes no
- * holes. Pages are looked up with PAGEMAP_SCAN (Linux 6.7) or mincore(2).
+ * holes.
  * Threads of the program go on touching memory all the while; what they touch
  * between the look and the arming is seen by the second look.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include <errno.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "backend/uffd_abi.h"
 #include "base/os.h"
 #include "engine/engine.h"
-
-#define PAGES (HZ_BLOCK_SIZE / HZ_PAGE_SIZE)
-#define THERE (PAGE_IS_PRESENT | PAGE_IS_SWAPPED)
-
-enum pages { NO_PAGES, SOME_PAGES, ALL_PAGES };
-
-static enum pages by_mincore(char *addr)
-{
-	unsigned char there[PAGES];
-	unsigned n = 0;
-
-	if (syscall(SYS_mincore, addr, HZ_BLOCK_SIZE, there) < 0)
-		return SOME_PAGES;
-	for (unsigned i = 0; i < PAGES; i++)
-		n += there[i] & 1;
-	return n == PAGES ? ALL_PAGES : n ? SOME_PAGES : NO_PAGES;
-}
-
-static enum pages pages_of(struct hz_engine *e, uint32_t b)
-{
-	char *addr = hz_block_addr(e, b);
-	struct page_region r;
-	struct pm_scan_arg a = {
-		.size = sizeof(a),
-		.start = (uintptr_t)addr,
-		.end = (uintptr_t)addr + HZ_BLOCK_SIZE,
-		.vec = (uintptr_t)&r,
-		.vec_len = 1,
-		.category_anyof_mask = THERE,
-		/* not the kind of presence: one region for the block */
-		.return_mask = 0,
-	};
-	int n = -ENOENT;
-
-	if (e->pagemap >= 0)
-		n = hz_os.ioctl(e->pagemap, PAGEMAP_SCAN, &a);
-	if (n < 0)
-		return by_mincore(addr);
-	if (n == 0)
-		return NO_PAGES;
-	return r.end - r.start == HZ_BLOCK_SIZE ? ALL_PAGES : SOME_PAGES;
-}
 
 static bool counts(const struct hz_engine *e, uint32_t b)
 {
@@ -72,7 +27,8 @@ static bool counts(const struct hz_engine *e, uint32_t b)
 static void complete(struct hz_engine *e)
 {
 	for (uint32_t b = 0; b < e->blocks_used; b++)
-		if (counts(e, b) && pages_of(e, b) == SOME_PAGES)
+		if (counts(e, b) && hz_pages_at(e, hz_block_addr(e, b), false) ==
+				     HZ_PAGES_SOME)
 			hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE,
 				      MADV_POPULATE_WRITE);
 }
@@ -89,11 +45,11 @@ static void complete_armed(struct hz_engine *e, uint32_t b)
 static void count_block(struct hz_engine *e, uint32_t b, uint64_t now)
 {
 	struct hz_block *blk = &e->blk[b];
-	enum pages pages = pages_of(e, b);
+	enum hz_pages pages = hz_pages_at(e, hz_block_addr(e, b), false);
 
-	if (pages == SOME_PAGES)
+	if (pages == HZ_PAGES_SOME)
 		complete_armed(e, b);
-	if (pages == NO_PAGES) {
+	if (pages == HZ_PAGES_NONE) {
 		if (blk->state != HZ_BLK_ZERO)
 			hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 		return;

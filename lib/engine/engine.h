@@ -270,6 +270,8 @@ void hz_region_use(struct hz_engine *e, uint32_t end);
 bool hz_region_passing(const struct hz_block *blk);
 /* Wait until block b is in no passing state. Lock held. */
 void hz_region_settle(struct hz_engine *e, uint32_t b);
+/* Its copy in the store, if there is one, is of no use any more. */
+void hz_region_drop_slot(struct hz_engine *e, struct hz_block *blk);
 /* Forget the content of block b: DEAD (page kept for the next allocation) or
  * ZERO. Lock held; may wait. */
 void hz_region_drop(struct hz_engine *e, uint32_t b);
@@ -290,6 +292,13 @@ bool hz_region_recapture(struct hz_engine *e, uint32_t b);
 /* HZ_REQ_MOVE, in hz-aux. */
 long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
 		    uint32_t n);
+
+/* ---- pages.c ---- */
+/* Which of a block's pages are there, or are huge pages (`huge`); by
+ * PAGEMAP_SCAN (Linux 6.7), or mincore(2), which knows nothing of `huge` and
+ * then says ALL. `addr` is a block's or a frame's. */
+enum hz_pages { HZ_PAGES_NONE, HZ_PAGES_SOME, HZ_PAGES_ALL };
+enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge);
 
 /* ---- census.c ---- */
 /* Arm the region and, unless that is known (in a forked child), find out which

@@ -101,16 +101,6 @@ static struct look look_at(struct hz_engine *e, uint32_t b)
 	return l;
 }
 
-static void drop_slot(struct hz_engine *e, struct hz_block *blk)
-{
-	blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
-	if (blk->slot == HZ_NONE)
-		return;
-	hz_slots_put(e->slots, blk->slot);
-	blk->slot = HZ_NONE;
-	e->store_is_full = false;
-}
-
 static void moved_out(void)
 {
 	hz_stat_add(HZ_STAT_move_out_count, 1);
@@ -143,7 +133,7 @@ static uint32_t steal_slot(struct hz_engine *e)
 		if (++e->steal_hand >= e->blocks_used)
 			e->steal_hand = 0;
 		if (blk->state == HZ_BLK_RESIDENT && blk->slot != HZ_NONE) {
-			drop_slot(e, blk);
+			hz_region_drop_slot(e, blk);
 			return hz_slots_get(e->slots);
 		}
 	}
@@ -171,7 +161,7 @@ static bool own_slot(struct hz_engine *e, struct hz_block *blk)
 		slot = steal_slot(e);
 	if (slot == HZ_NONE)
 		return false;
-	drop_slot(e, blk);
+	hz_region_drop_slot(e, blk);
 	blk->slot = slot;
 	return true;
 }
@@ -244,7 +234,7 @@ static bool put_away(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		return false;
 	}
 	if (l.zero) {
-		drop_slot(e, blk);
+		hz_region_drop_slot(e, blk);
 		hz_stat_add(HZ_STAT_zero_drops, 1);
 		leave_frame(e, b, HZ_BLK_ZERO, HZ_FRAME_ZERO);
 		return true;
@@ -284,7 +274,7 @@ static void write_failed(struct hz_engine *e, uint32_t b, int res)
 {
 	struct hz_block *blk = &e->blk[b];
 
-	drop_slot(e, blk);
+	hz_region_drop_slot(e, blk);
 	judge_failure(e, res);
 	hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
 	hz_fill_map(e, b, false);

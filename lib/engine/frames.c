@@ -100,26 +100,6 @@ uint32_t hz_frame_take_empty(struct hz_engine *e)
 
 /* ---- pages from the kernel and back ---- */
 
-static bool is_huge(struct hz_engine *e, char *addr)
-{
-	struct page_region r;
-	struct pm_scan_arg a = {
-		.size = sizeof(a),
-		.start = (uintptr_t)addr,
-		.end = (uintptr_t)addr + HZ_BLOCK_SIZE,
-		.vec = (uintptr_t)&r,
-		.vec_len = 1,
-		.category_mask = PAGE_IS_HUGE,
-		.return_mask = PAGE_IS_HUGE,
-	};
-	int n;
-
-	if (e->pagemap < 0)
-		return true; /* cannot know; take it as it is */
-	n = hz_os.ioctl(e->pagemap, PAGEMAP_SCAN, &a);
-	return n < 0 || (n == 1 && r.end - r.start == HZ_BLOCK_SIZE);
-}
-
 /* Where a seccomp filter does not know the advice, touching does the same, but
  * for the error when there is no memory. */
 static int touch(char *addr, size_t len)
@@ -145,7 +125,7 @@ static int populate(struct hz_engine *e, uint32_t f, uint32_t n)
 	for (uint32_t i = 0; rc == 0 && i < n; i++) {
 		char *a = addr + ((size_t)i << HZ_BLOCK_SHIFT);
 
-		if (is_huge(e, a))
+		if (hz_pages_at(e, a, true) == HZ_PAGES_ALL)
 			continue;
 		if (hz_os.madvise(a, HZ_BLOCK_SIZE, MADV_COLLAPSE) < 0)
 			hz_log_once(HZ_INFO, "frames",

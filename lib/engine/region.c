@@ -60,7 +60,7 @@ void hz_region_settle(struct hz_engine *e, uint32_t b)
 
 /* ---- forgetting ---- */
 
-static void put_slot(struct hz_engine *e, struct hz_block *blk)
+void hz_region_drop_slot(struct hz_engine *e, struct hz_block *blk)
 {
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
 	if (blk->slot == HZ_NONE)
@@ -127,7 +127,7 @@ void hz_region_drop(struct hz_engine *e, uint32_t b)
 	default: /* ZERO, DEAD, NATIVE, POISONED */
 		break;
 	}
-	put_slot(e, blk);
+	hz_region_drop_slot(e, blk);
 }
 
 void hz_region_purge(struct hz_engine *e, uint32_t b)
@@ -142,7 +142,7 @@ void hz_region_purge(struct hz_engine *e, uint32_t b)
 	if (blk->state == HZ_BLK_DEAD)
 		e->pages -= e->armed;
 	else
-		put_slot(e, blk);
+		hz_region_drop_slot(e, blk);
 	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 }
 
@@ -277,7 +277,7 @@ static bool make_native(struct hz_engine *e, uint32_t b)
 		return false;
 	}
 	hz_plan_forget(e->plan, b);
-	put_slot(e, blk);
+	hz_region_drop_slot(e, blk);
 	blk->flags &= (uint8_t)~(HZ_BLKF_STICKY | HZ_BLKF_NO_ACCESS);
 	hz_block_set(&e->totals, blk, HZ_BLK_NATIVE);
 	hz_stat_add(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);

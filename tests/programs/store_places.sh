@@ -78,9 +78,19 @@ else
 fi
 
 # It fills up while the program runs: sizes were promised, space is not there.
-room=$(df -k --output=avail "$store/ext4" | tail -1)
-dd if=/dev/zero of="$store/ext4/ballast" bs=1M \
-	count=$((room / 1024 - 60)) 2>/dev/null
+# The space of the stores before comes back a moment after their end.
+room_mib()
+{
+	echo $(($(df -k --output=avail "$store/ext4" | tail -1) / 1024))
+}
+empty()
+{
+	sync
+	[ "$(room_mib)" -gt 500 ]
+}
+wait_for empty
+dd if=/dev/zero of="$store/ext4/ballast" bs=1M count=$(($(room_mib) - 60)) \
+	2>/dev/null
 lines=2
 # shellcheck disable=SC2086
 same 0 horizon-run --ram 64M --store "$store/ext4" --store-size 400M \

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel's page table says of one block.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/uffd_abi.h"
+#include "base/os.h"
+#include "engine/engine.h"
+
+#define PAGES (HZ_BLOCK_SIZE / HZ_PAGE_SIZE)
+
+static enum hz_pages verdict(size_t n)
+{
+	return n == PAGES ? HZ_PAGES_ALL : n ? HZ_PAGES_SOME : HZ_PAGES_NONE;
+}
+
+static enum hz_pages by_mincore(char *addr)
+{
+	unsigned char there[PAGES];
+	int saved = errno;
+	size_t n = 0;
+	long rc = syscall(SYS_mincore, addr, HZ_BLOCK_SIZE, there);
+
+	errno = saved;
+	if (rc < 0)
+		return HZ_PAGES_SOME;
+	for (unsigned i = 0; i < PAGES; i++)
+		n += there[i] & 1;
+	return verdict(n);
+}
+
+enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge)
+{
+	struct page_region r;
+	struct pm_scan_arg a = {
+		.size = sizeof(a),
+		.start = (uintptr_t)addr,
+		.end = (uintptr_t)addr + HZ_BLOCK_SIZE,
+		.vec = (uintptr_t)&r,
+		.vec_len = 1,
+		/* nothing is returned by kind: one region for the block */
+		.category_anyof_mask = huge ? PAGE_IS_HUGE :
+					      PAGE_IS_PRESENT |
+						      PAGE_IS_SWAPPED,
+	};
+	int n = -ENOENT;
+
+	if (e->pagemap >= 0)
+		n = hz_os.ioctl(e->pagemap, PAGEMAP_SCAN, &a);
+	if (n < 0)
+		return huge ? HZ_PAGES_ALL : by_mincore(addr);
+	return n ? verdict((r.end - r.start) / HZ_PAGE_SIZE) : HZ_PAGES_NONE;
+}
