@@ -274,8 +274,8 @@ check()
 		rc=0
 		make -C "$build" -k check 2>&1 || rc=$?
 		echo $rc >"$demo/check.rc"
-	} | tee "$demo/check.log" | grep -E '^(X?PASS|X?FAIL|SKIP|ERROR): ' ||
-		:
+	} | tee "$demo/check.log" | grep --line-buffered \
+		-E '^(X?PASS|X?FAIL|SKIP|ERROR): ' || :
 	rc=$(cat "$demo/check.rc")
 	count
 	if [ "$rc" -ne 0 ] && [ $failed -eq 0 ]; then

@@ -445,10 +445,12 @@ void hz_slots_fork_child(struct hz_slots *s)
 	s->row = s->newborn; /* -1: it may use no slot */
 	s->newborn = -1;
 	s->pid = getpid();
-	if (s->row < 0)
+	/* The parent may not know our pid. Blind, we do not know better. */
+	if (s->row < 0 || s->blind)
 		return;
 	lock(s->t);
-	name(s, s->row, s->pid);
+	if (s->t->row[s->row].state == ROW_UNNAMED)
+		name(s, s->row, s->pid);
 	unlock(s->t);
 }
 
