@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: Apache-2.0
 dnl HZ_CRITERION: the unit test framework; without it unit tests are left out
 dnl with a notice.
 AC_DEFUN([HZ_CRITERION], [

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: Apache-2.0
 dnl HZ_CUDA: --with-cuda[=DIR|yes|no], default: guess. Asked for and missing
 dnl is an error. Sets HAVE_CUDA (headers), HAVE_NVCC (compiler).
 AC_DEFUN([HZ_CUDA], [

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: Apache-2.0
 dnl HZ_JEMALLOC: the archive of position-independent jemalloc objects that the
 dnl shim renames and links. --without-jemalloc sends small sizes to glibc.
 AC_DEFUN([HZ_JEMALLOC], [

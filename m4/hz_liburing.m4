@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: Apache-2.0
 dnl HZ_LIBURING: liburing, linked as an archive: a preloaded library must not
 dnl drag a shared one into every process, and the archive calls no libc
 dnl function that we interpose.

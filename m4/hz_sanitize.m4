@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: Apache-2.0
 dnl HZ_SANITIZE: --enable-sanitize=LIST puts -fsanitize=LIST into the flags.
 AC_DEFUN([HZ_SANITIZE], [
   AC_ARG_ENABLE([sanitize],

@@ -1,3 +1,4 @@
+dnl SPDX-License-Identifier: Apache-2.0
 dnl HZ_WARNINGS: --enable-werror, --enable-debug, warning flags.
 AC_DEFUN([HZ_WARNINGS], [
   AC_ARG_ENABLE([werror],

@@ -45,8 +45,8 @@ static int new_fd(void)
 /* UFFDIO_API may be called once on a descriptor: ask a throw-away one. */
 static int uffd_open(void)
 {
-	struct uffdio_api api = { .api = UFFD_API,
-				  .features = UFFD_FEATURE_MOVE };
+	struct uffdio_api api = {.api = UFFD_API,
+				 .features = UFFD_FEATURE_MOVE};
 	int fd = new_fd();
 	int rc;
 
@@ -68,7 +68,7 @@ static int uffd_open(void)
 static int uffd_arm(int fd, void *addr, size_t len)
 {
 	struct uffdio_register reg = {
-		.range = { .start = (uintptr_t)addr, .len = len },
+		.range = {.start = (uintptr_t)addr, .len = len},
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
 
@@ -77,7 +77,7 @@ static int uffd_arm(int fd, void *addr, size_t len)
 
 static int uffd_disarm(int fd, void *addr, size_t len)
 {
-	struct uffdio_range range = { .start = (uintptr_t)addr, .len = len };
+	struct uffdio_range range = {.start = (uintptr_t)addr, .len = len};
 
 	return hz_os.ioctl(fd, UFFDIO_UNREGISTER, &range);
 }
@@ -102,9 +102,9 @@ static int uffd_read(int fd, uintptr_t *addr, unsigned max)
 
 static int copy_page(int fd, char *dst, char *src)
 {
-	struct uffdio_copy cp = { .dst = (uintptr_t)dst,
-				  .src = (uintptr_t)src,
-				  .len = HZ_PAGE_SIZE };
+	struct uffdio_copy cp = {.dst = (uintptr_t)dst,
+				 .src = (uintptr_t)src,
+				 .len = HZ_PAGE_SIZE};
 	int rc;
 
 	do {
@@ -136,9 +136,9 @@ static int move_some(int fd, char *dst, char *src, size_t len, size_t *done)
 
 	*done = 0;
 	for (unsigned i = 0; *done < len && i < MOVE_TRIES; i++) {
-		struct uffdio_move mv = { .dst = (uintptr_t)dst + *done,
-					  .src = (uintptr_t)src + *done,
-					  .len = len - *done };
+		struct uffdio_move mv = {.dst = (uintptr_t)dst + *done,
+					 .src = (uintptr_t)src + *done,
+					 .len = len - *done};
 
 		rc = hz_os.ioctl(fd, UFFDIO_MOVE, &mv);
 		if (rc == 0)
@@ -175,8 +175,7 @@ static int uffd_move(int fd, void *dst, void *src, size_t len)
 static int uffd_zero_page(int fd, void *page)
 {
 	struct uffdio_zeropage z = {
-		.range = { .start = (uintptr_t)page, .len = HZ_PAGE_SIZE }
-	};
+		.range = {.start = (uintptr_t)page, .len = HZ_PAGE_SIZE}};
 	int rc;
 
 	do {
@@ -187,7 +186,7 @@ static int uffd_zero_page(int fd, void *page)
 
 static int uffd_wake(int fd, void *addr, size_t len)
 {
-	struct uffdio_range range = { .start = (uintptr_t)addr, .len = len };
+	struct uffdio_range range = {.start = (uintptr_t)addr, .len = len};
 
 	return hz_os.ioctl(fd, UFFDIO_WAKE, &range);
 }
@@ -195,8 +194,7 @@ static int uffd_wake(int fd, void *addr, size_t len)
 static int uffd_poison(int fd, void *addr, size_t len)
 {
 	struct uffdio_poison p = {
-		.range = { .start = (uintptr_t)addr, .len = len }
-	};
+		.range = {.start = (uintptr_t)addr, .len = len}};
 	int rc = hz_os.ioctl(fd, UFFDIO_POISON, &p);
 
 	return rc == -EINVAL || rc == -ENOTTY ? -EOPNOTSUPP : rc;

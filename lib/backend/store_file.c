@@ -88,15 +88,15 @@ static int open_unlinked(const char *dir)
 
 	for (int i = 0; i < 100 && fd == -EEXIST; i++) {
 		int len = hz_format(name, sizeof(name), "%s/.horizon-%d-%llx",
-		                    dir, (int)getpid(),
-		                    (unsigned long long)hz_os.now());
+				    dir, (int)getpid(),
+				    (unsigned long long)hz_os.now());
 
 		if ((size_t)len >= sizeof(name))
 			return -ENAMETOOLONG;
 		fd = hz_os.open(name,
-		                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
-		                        O_CLOEXEC,
-		                0600);
+				O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
+					O_CLOEXEC,
+				0600);
 	}
 	if (fd >= 0)
 		SYS(SYS_unlinkat, AT_FDCWD, name, 0);
@@ -155,7 +155,7 @@ int hz_store_reopen(const struct hz_store *store, const char *path)
  * script may just have finished. */
 static int open_soon(struct place *p)
 {
-	const struct timespec pause = { .tv_nsec = 50000000 };
+	const struct timespec pause = {.tv_nsec = 50000000};
 	int err = open_place(p);
 
 	for (int i = 0; err == -EBUSY && i < 20; i++) {
@@ -214,17 +214,17 @@ static int measure(const struct place *p, uint64_t *now, uint64_t *room)
 		return err;
 	if (fs.f_type == TMPFS_MAGIC)
 		hz_log_once(HZ_WARN, "store",
-		            "%s is in memory (tmpfs): what goes there frees "
-		            "nothing; give --store a place on a disk",
-		            p->path);
+			    "%s is in memory (tmpfs): what goes there frees "
+			    "nothing; give --store a place on a disk",
+			    p->path);
 	*now = st.st_size;
 	*room = (uint64_t)fs.f_bavail * fs.f_bsize +
-	        (uint64_t)st.st_blocks * 512;
+		(uint64_t)st.st_blocks * 512;
 	return 0;
 }
 
 static uint64_t choose(const struct place *p, uint64_t now, uint64_t room,
-                       uint64_t size, uint32_t percent)
+		       uint64_t size, uint32_t percent)
 {
 	uint64_t want = size;
 
@@ -258,7 +258,7 @@ static int grow(int fd, uint64_t now, uint32_t *slots)
 }
 
 static int size_store(struct hz_store *s, const struct place *p, uint64_t size,
-                      uint32_t percent)
+		      uint32_t percent)
 {
 	uint64_t now, room, slots;
 	int err = measure(p, &now, &room);
@@ -300,9 +300,9 @@ static void go_buffered(struct hz_store *s, const char *path)
 	s->direct = false;
 	set_direct(s->fd, false);
 	hz_log_once(HZ_WARN, "store",
-	            "O_DIRECT is off: %s refuses it; buffered I/O takes page "
-	            "cache and time, a store on ext4, xfs or a device does not",
-	            path);
+		    "O_DIRECT is off: %s refuses it; buffered I/O takes page "
+		    "cache and time, a store on ext4, xfs or a device does not",
+		    path);
 }
 
 /* 0, or -EINVAL when blocks do not fit the alignment. */
@@ -383,7 +383,7 @@ static int prove(struct hz_store *s, const char *path, bool direct)
 }
 
 int hz_store_open(struct hz_store *store, const char *path, uint64_t size,
-                  uint32_t size_percent, bool direct)
+		  uint32_t size_percent, bool direct)
 {
 	struct place p = {.path = path};
 	struct hz_store s = {0};

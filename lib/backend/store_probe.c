@@ -60,12 +60,12 @@ void hz_xfer_run(const struct hz_store *store, struct hz_xfer *x)
 		off_t off = base + x->done;
 
 		n = x->write ? hz_os.pwrite(store->fd, p, len, off)
-		             : hz_os.pread(store->fd, p, len, off);
+			     : hz_os.pread(store->fd, p, len, off);
 	} while (!hz_xfer_account(store, x, n));
 }
 
 static int one(const struct hz_store_ops *ops, struct hz_queue *q,
-               struct hz_xfer *x)
+	       struct hz_xfer *x)
 {
 	uint64_t end = hz_os.now() + TRIAL_NS, now;
 	struct hz_xfer *done;
@@ -99,7 +99,7 @@ static int compare(const uint64_t *word)
 }
 
 int hz_queue_probe(struct hz_store *store, const struct hz_store_ops *ops,
-                   struct hz_queue *q)
+		   struct hz_queue *q)
 {
 	struct hz_xfer x = {.slot = store->capacity - 1, .write = true};
 	int err;
@@ -134,7 +134,7 @@ static const char *remedy(int err)
 }
 
 int hz_store_probe(struct hz_store *store, const struct hz_store_ops *ops,
-                   unsigned flags)
+		   unsigned flags)
 {
 	struct hz_queue *q;
 	int err = ops->open(store, 1, flags, &q);
@@ -145,9 +145,9 @@ int hz_store_probe(struct hz_store *store, const struct hz_store_ops *ops,
 	}
 	if (err && ops == &hz_store_uring)
 		hz_log_once(HZ_WARN, "store", "io_uring is off (%m): %s", err,
-		            remedy(err));
+			    remedy(err));
 	else if (err)
 		hz_log_once(HZ_ERROR, "store", "a trial by %s failed (%m)",
-		            ops->name, err);
+			    ops->name, err);
 	return err;
 }

@@ -36,14 +36,14 @@
 #include <unistd.h>
 #include "base/os.h"
 
-#define ROWS     64
+#define ROWS	 64
 #define JUDGE_NS 20000000ull /* look for the dead no more often than this */
 
 enum row_state { ROW_FREE, ROW_UNNAMED, ROW_NAMED };
 
 struct row {
 	enum row_state state;
-	int pid;        /* 0: cannot be judged */
+	int pid;	/* 0: cannot be judged */
 	uint64_t start; /* 0: unknown */
 	uint64_t stack; /* 0: unknown */
 };
@@ -205,8 +205,8 @@ static bool is_dead(const struct row *row)
 	if (!state)
 		return false;
 	/* Z with other threads: main called pthread_exit, the process lives. */
-	return (state == 'Z' && threads <= 1) || state == 'X' || !same(row->start, start) ||
-	       !same(row->stack, stack);
+	return (state == 'Z' && threads <= 1) || state == 'X' ||
+	       !same(row->start, start) || !same(row->stack, stack);
 }
 
 static void drop(struct table *t, int r)
@@ -273,7 +273,7 @@ struct hz_slots *hz_slots_create(uint32_t capacity, uint32_t usable)
 {
 	size_t head = hz_align_up(sizeof(struct table), HZ_PAGE_SIZE);
 	size_t stride =
-	        hz_align_up(((size_t)capacity + 63) / 64 * 8, HZ_PAGE_SIZE);
+		hz_align_up(((size_t)capacity + 63) / 64 * 8, HZ_PAGE_SIZE);
 	size_t len = head + stride * (ROWS + 1);
 	struct hz_slots *s = hz_os_reserve(sizeof(*s));
 	long at;
@@ -281,7 +281,7 @@ struct hz_slots *hz_slots_create(uint32_t capacity, uint32_t usable)
 	if (!s)
 		return NULL;
 	at = hz_os.mmap(NULL, len, PROT_READ | PROT_WRITE,
-	                MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at < 0 && at > -4096)
 		goto release;
 	s->t = (struct table *)at;

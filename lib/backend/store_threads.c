@@ -33,7 +33,7 @@
 #include "base/os.h"
 
 #define WATCHES 4
-#define STACK   (256 << 10)
+#define STACK	(256 << 10)
 
 struct fifo {
 	struct hz_xfer *head, **tail;
@@ -42,8 +42,8 @@ struct fifo {
 struct hz_queue {
 	struct hz_store *store;
 	struct fifo todo, done; /* pool.lock */
-	unsigned running;       /* pool.lock: in a thread's hands */
-	struct hz_queue *next;  /* pool.lock: ring of the pool's queues */
+	unsigned running;	/* pool.lock: in a thread's hands */
+	struct hz_queue *next;	/* pool.lock: ring of the pool's queues */
 
 	/* The owner's. fd[0] is the eventfd. */
 	unsigned depth, inflight;
@@ -96,15 +96,15 @@ static void adopt(void)
 
 	while ((was = __atomic_load_n(&pool_pid, __ATOMIC_ACQUIRE)) != me) {
 		if (was == -me || !__atomic_compare_exchange_n(
-		                          &pool_pid, &was, -me, false,
-		                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+					  &pool_pid, &was, -me, false,
+					  __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 			sched_yield();
 			continue;
 		}
 		pool = (struct pool){
-		        .lock = HZ_LOCK_INIT(HZ_RANK_STORE, "store threads"),
-		        .work = PTHREAD_COND_INITIALIZER,
-		        .idle = PTHREAD_COND_INITIALIZER,
+			.lock = HZ_LOCK_INIT(HZ_RANK_STORE, "store threads"),
+			.work = PTHREAD_COND_INITIALIZER,
+			.idle = PTHREAD_COND_INITIALIZER,
 		};
 		__atomic_store_n(&pool_pid, me, __ATOMIC_RELEASE);
 	}
@@ -238,7 +238,7 @@ static void leave_pool(struct hz_queue *q)
 /* ---- the interface ---- */
 
 static int threads_open(struct hz_store *store, unsigned depth, unsigned flags,
-                        struct hz_queue **out)
+			struct hz_queue **out)
 {
 	struct hz_queue *q = hz_os_reserve(sizeof(*q));
 	int err;
@@ -247,8 +247,8 @@ static int threads_open(struct hz_store *store, unsigned depth, unsigned flags,
 		return -ENOMEM;
 	if (flags)
 		hz_log_once(HZ_WARN, "store",
-		            "sqpoll, iopoll and register_files are off (%s)",
-		            "they need io_uring");
+			    "sqpoll, iopoll and register_files are off (%s)",
+			    "they need io_uring");
 	q->store = store;
 	q->depth = depth;
 	q->pid = getpid();
@@ -305,7 +305,7 @@ static int threads_flush(struct hz_queue *q)
 }
 
 static unsigned take_done(struct hz_queue *q, struct hz_xfer **done,
-                          unsigned max)
+			  unsigned max)
 {
 	HZ_SCOPED_LOCK(&pool.lock);
 	unsigned n = 0;
@@ -320,7 +320,7 @@ static unsigned take_done(struct hz_queue *q, struct hz_xfer **done,
 static int look(struct hz_queue *q, uint64_t left, unsigned *ready)
 {
 	struct timespec ts = {.tv_sec = left / 1000000000,
-	                      .tv_nsec = left % 1000000000};
+			      .tv_nsec = left % 1000000000};
 	int keep = errno, n;
 	uint64_t count;
 
@@ -341,7 +341,7 @@ static int look(struct hz_queue *q, uint64_t left, unsigned *ready)
 }
 
 static int threads_wait(struct hz_queue *q, uint64_t timeout_ns,
-                        struct hz_xfer **done, unsigned max, unsigned *ready)
+			struct hz_xfer **done, unsigned max, unsigned *ready)
 {
 	uint64_t now = hz_os.now(), end = now + timeout_ns, left;
 	unsigned n;
@@ -366,11 +366,11 @@ static int threads_wait(struct hz_queue *q, uint64_t timeout_ns,
 }
 
 const struct hz_store_ops hz_store_threads = {
-        .name = "threads",
-        .open = threads_open,
-        .close = threads_close,
-        .watch = threads_watch,
-        .submit = threads_submit,
-        .flush = threads_flush,
-        .wait = threads_wait,
+	.name = "threads",
+	.open = threads_open,
+	.close = threads_close,
+	.watch = threads_watch,
+	.submit = threads_submit,
+	.flush = threads_flush,
+	.wait = threads_wait,
 };

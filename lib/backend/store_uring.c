@@ -31,8 +31,8 @@
 #include "base/log.h"
 #include "base/os.h"
 
-#define WATCHES    4
-#define IDLE_MS    10 /* SQPOLL spins no longer than this */
+#define WATCHES	   4
+#define IDLE_MS	   10 /* SQPOLL spins no longer than this */
 #define DRAIN_NS   10000000000ull
 #define DRAIN_STEP 16
 
@@ -45,7 +45,7 @@ struct hz_queue {
 	struct hz_xfer *head, **tail; /* want an entry in the ring */
 	int watch[WATCHES];
 	unsigned watches, armed; /* armed: bit i */
-	int err;                 /* a poll failed */
+	int err;		 /* a poll failed */
 	int pid;
 };
 
@@ -54,8 +54,8 @@ static unsigned refused; /* flags that have failed in this process; atomic */
 static void refuse(unsigned flag, int err)
 {
 	const char *name = flag == HZ_QUEUE_SQPOLL   ? "sqpoll"
-	                   : flag == HZ_QUEUE_IOPOLL ? "iopoll"
-	                                             : "register_files";
+			   : flag == HZ_QUEUE_IOPOLL ? "iopoll"
+						     : "register_files";
 
 	if (__atomic_fetch_or(&refused, flag, __ATOMIC_RELAXED) & flag)
 		return;
@@ -66,9 +66,9 @@ static void refuse(unsigned flag, int err)
 static int init_ring(struct hz_queue *q, unsigned setup)
 {
 	struct io_uring_params p = {.flags = setup | IORING_SETUP_CLAMP,
-	                            .sq_thread_idle = IDLE_MS};
+				    .sq_thread_idle = IDLE_MS};
 	int err = io_uring_queue_init_params(2 * (q->depth + WATCHES), &q->ring,
-	                                     &p);
+					     &p);
 
 	if (err)
 		return err;
@@ -90,7 +90,7 @@ static int ring_open(struct hz_queue *q, unsigned flags)
 		setup |= IORING_SETUP_IOPOLL;
 	if (!setup) /* since Linux 6.1 */
 		err = init_ring(q, IORING_SETUP_SINGLE_ISSUER |
-		                           IORING_SETUP_DEFER_TASKRUN);
+					   IORING_SETUP_DEFER_TASKRUN);
 	if (err == -EINVAL)
 		err = init_ring(q, setup);
 	if (err)
@@ -105,7 +105,7 @@ static int ring_open(struct hz_queue *q, unsigned flags)
 }
 
 static int queue_open(struct hz_store *store, unsigned depth, unsigned flags,
-                      struct hz_queue **out)
+		      struct hz_queue **out)
 {
 	struct hz_queue *q = hz_os_reserve(sizeof(*q));
 	int err;
@@ -140,7 +140,7 @@ static int try_flags(struct hz_store *store, unsigned flags)
 }
 
 static int uring_open(struct hz_store *store, unsigned depth, unsigned flags,
-                      struct hz_queue **out)
+		      struct hz_queue **out)
 {
 	unsigned believed = 0;
 	int err;
@@ -195,7 +195,7 @@ static int uring_submit(struct hz_queue *q, struct hz_xfer *x)
 }
 
 static void fill_xfer(struct hz_queue *q, struct io_uring_sqe *sqe,
-                      struct hz_xfer *x)
+		      struct hz_xfer *x)
 {
 	char *p = (char *)x->buf + x->done;
 	unsigned len = HZ_BLOCK_SIZE - x->done;
@@ -258,7 +258,7 @@ static void polled(struct hz_queue *q, unsigned i, int res, unsigned *ready)
 }
 
 static unsigned reap(struct hz_queue *q, struct hz_xfer **done, unsigned max,
-                     unsigned *ready)
+		     unsigned *ready)
 {
 	struct io_uring_cqe *cqe;
 	unsigned head, seen = 0, n = 0;
@@ -287,7 +287,7 @@ static unsigned reap(struct hz_queue *q, struct hz_xfer **done, unsigned max,
 static int enter(struct hz_queue *q, uint64_t left)
 {
 	struct __kernel_timespec ts = {.tv_sec = left / 1000000000,
-	                               .tv_nsec = left % 1000000000};
+				       .tv_nsec = left % 1000000000};
 	struct io_uring_cqe *cqe;
 	int err;
 
@@ -298,7 +298,7 @@ static int enter(struct hz_queue *q, uint64_t left)
 		return err == -EAGAIN ? 0 : err;
 	}
 	err = io_uring_submit_and_wait_timeout(
-	        &q->ring, &cqe, 1, left == UINT64_MAX ? NULL : &ts, NULL);
+		&q->ring, &cqe, 1, left == UINT64_MAX ? NULL : &ts, NULL);
 	if (err == -EAGAIN || err == -EBUSY)
 		poll(NULL, 0, left ? 1 : 0); /* the kernel is out of memory */
 	else if (err < 0 && err != -ETIME && err != -EINTR)
@@ -307,7 +307,7 @@ static int enter(struct hz_queue *q, uint64_t left)
 }
 
 static int uring_wait(struct hz_queue *q, uint64_t timeout_ns,
-                      struct hz_xfer **done, unsigned max, unsigned *ready)
+		      struct hz_xfer **done, unsigned max, unsigned *ready)
 {
 	uint64_t now = hz_os.now(), end = now + timeout_ns;
 	unsigned n;
@@ -356,11 +356,11 @@ static void uring_close(struct hz_queue *q)
 }
 
 const struct hz_store_ops hz_store_uring = {
-        .name = "uring",
-        .open = uring_open,
-        .close = uring_close,
-        .watch = uring_watch,
-        .submit = uring_submit,
-        .flush = uring_flush,
-        .wait = uring_wait,
+	.name = "uring",
+	.open = uring_open,
+	.close = uring_close,
+	.watch = uring_watch,
+	.submit = uring_submit,
+	.flush = uring_flush,
+	.wait = uring_wait,
 };

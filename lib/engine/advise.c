@@ -34,19 +34,27 @@ static const struct {
 	int advice;
 	enum advice_is is;
 } advices[] = {
-	{ MADV_NORMAL, IS_NOTHING },	  { MADV_RANDOM, IS_NOTHING },
-	{ MADV_SEQUENTIAL, IS_NOTHING },  { MADV_WILLNEED, IS_NOTHING },
-	{ MADV_DONTNEED, IS_DISCARD },	  { MADV_FREE, IS_DISCARD },
-	{ MADV_REMOVE, IS_INVALID },	  { MADV_MERGEABLE, IS_NOTHING },
-	{ MADV_UNMERGEABLE, IS_NOTHING }, { MADV_HUGEPAGE, IS_NOTHING },
-	{ MADV_NOHUGEPAGE, IS_NOTHING },  { MADV_DONTDUMP, IS_NOTHING },
-	{ MADV_DODUMP, IS_NOTHING },	  { 20 /* COLD */, IS_NOTHING },
-	{ 21 /* PAGEOUT */, IS_NOTHING }, { 22 /* POPULATE_READ */,
-					    IS_POPULATE },
-	{ 23 /* POPULATE_WRITE */, IS_POPULATE },
-	{ 24 /* DONTNEED_LOCKED */, IS_DISCARD },
-	{ 25 /* COLLAPSE */, IS_NOTHING }, { MADV_DOFORK, IS_UNDOING },
-	{ MADV_KEEPONFORK, IS_UNDOING },
+	{MADV_NORMAL, IS_NOTHING},
+	{MADV_RANDOM, IS_NOTHING},
+	{MADV_SEQUENTIAL, IS_NOTHING},
+	{MADV_WILLNEED, IS_NOTHING},
+	{MADV_DONTNEED, IS_DISCARD},
+	{MADV_FREE, IS_DISCARD},
+	{MADV_REMOVE, IS_INVALID},
+	{MADV_MERGEABLE, IS_NOTHING},
+	{MADV_UNMERGEABLE, IS_NOTHING},
+	{MADV_HUGEPAGE, IS_NOTHING},
+	{MADV_NOHUGEPAGE, IS_NOTHING},
+	{MADV_DONTDUMP, IS_NOTHING},
+	{MADV_DODUMP, IS_NOTHING},
+	{20 /* COLD */, IS_NOTHING},
+	{21 /* PAGEOUT */, IS_NOTHING},
+	{22 /* POPULATE_READ */, IS_POPULATE},
+	{23 /* POPULATE_WRITE */, IS_POPULATE},
+	{24 /* DONTNEED_LOCKED */, IS_DISCARD},
+	{25 /* COLLAPSE */, IS_NOTHING},
+	{MADV_DOFORK, IS_UNDOING},
+	{MADV_KEEPONFORK, IS_UNDOING},
 };
 
 static enum advice_is advice_is(int advice)
@@ -65,8 +73,7 @@ static void discard_piece(struct hz_engine *e, uint32_t b, struct hz_part piece)
 		HZ_SCOPED_LOCK(&e->lock);
 		hz_region_purge(e, b);
 		if (!e->armed) /* the kernel fills it; see census.c */
-			hz_block_set(&e->totals, &e->blk[b],
-				     HZ_BLK_RESIDENT);
+			hz_block_set(&e->totals, &e->blk[b], HZ_BLK_RESIDENT);
 	} else {
 		hz_part_clear(e, b, piece);
 	}
@@ -190,7 +197,7 @@ long hz_arena_evict(void *addr, size_t len)
 {
 	struct hz_engine *e = &hz_engine;
 	struct hz_span s = hz_part_covered(e, hz_part_inside(e, addr, len));
-	struct hz_request req = { .op = HZ_REQ_EVICT, .a = s.first, .n = s.n };
+	struct hz_request req = {.op = HZ_REQ_EVICT, .a = s.first, .n = s.n};
 	struct hz_gate g;
 	long out;
 

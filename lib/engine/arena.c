@@ -28,7 +28,7 @@
 struct hz_span hz_span_of(const struct hz_range *r)
 {
 	uint32_t last = (r->first + r->units - 1) / HZ_UNITS_PER_BLOCK;
-	struct hz_span s = { .first = r->first / HZ_UNITS_PER_BLOCK };
+	struct hz_span s = {.first = r->first / HZ_UNITS_PER_BLOCK};
 
 	s.n = last - s.first + 1;
 	return s;
@@ -75,8 +75,7 @@ static void clear_part(struct hz_engine *e, uint32_t b, char *from, char *to)
 /* The kernel has it: ours again when all that is in use of it is new, else
  * what is new may be read and written, whatever its last owner did. Lock
  * held; may be dropped. */
-static void revive_native(struct hz_engine *e, uint32_t b, char *from,
-			  char *to)
+static void revive_native(struct hz_engine *e, uint32_t b, char *from, char *to)
 {
 	char *start = hz_block_addr(e, b);
 	size_t units;
@@ -98,8 +97,8 @@ static void revive_native(struct hz_engine *e, uint32_t b, char *from,
 
 /* Prepare the blocks [s.first, s.first + s.n) for a range of which [from, to)
  * is new. The lock is held, and dropped around each clearing. */
-void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
-		    char *to, bool zero)
+void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from, char *to,
+		    bool zero)
 {
 	hz_region_use(e, s.first + s.n);
 	for (uint32_t b = s.first; b < s.first + s.n; b++) {
@@ -123,8 +122,7 @@ void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,
 static bool closable(const struct hz_block *blk)
 {
 	return blk->state == HZ_BLK_DEAD || blk->state == HZ_BLK_POISONED ||
-	       (blk->state == HZ_BLK_ZERO &&
-		!(blk->flags & HZ_BLKF_NO_ACCESS));
+	       (blk->state == HZ_BLK_ZERO && !(blk->flags & HZ_BLKF_NO_ACCESS));
 }
 
 /* Access faults from now on, as it does after munmap. One system call for the
@@ -154,7 +152,7 @@ static void close_run(struct hz_engine *e, struct hz_span s)
 /* Drop unused blocks from s.first on that can be closed together. */
 static uint32_t close_some(struct hz_engine *e, struct hz_span s)
 {
-	struct hz_span run = { s.first, 0 };
+	struct hz_span run = {s.first, 0};
 
 	while (run.n < hz_min(s.n, CLOSE_MOST)) {
 		uint32_t b = s.first + run.n;
@@ -200,8 +198,8 @@ void hz_span_drop(struct hz_engine *e, struct hz_span s, bool purge)
 		if (hz_range_block_use(e->ranges, b)) {
 			b++;
 		} else if (purge) {
-			b += close_some(e, (struct hz_span){
-						   b, s.first + s.n - b });
+			b += close_some(e,
+					(struct hz_span){b, s.first + s.n - b});
 		} else {
 			hz_region_drop(e, b++);
 		}
@@ -239,14 +237,14 @@ static void *alloc_locked(struct hz_engine *e, size_t size, size_t align,
  * allocator's matter, as it would be without us. */
 static bool fits(const struct hz_engine *e, size_t size, size_t align)
 {
-	uint64_t capacity = ((uint64_t)e->cap << HZ_BLOCK_SHIFT) +
-			    e->store.size;
+	uint64_t capacity =
+		((uint64_t)e->cap << HZ_BLOCK_SHIFT) + e->store.size;
 
 	if (!e->armed)
 		return align <= hz_arena_len; /* below the threshold */
 	return size <= capacity && align <= hz_arena_len &&
-	       hz_range_total(e->ranges) + size <=
-		       (uint64_t)e->blocks << HZ_BLOCK_SHIFT;
+	       hz_range_total(e->ranges) + size <= (uint64_t)e->blocks
+							   << HZ_BLOCK_SHIFT;
 }
 
 /* Still too little to start the engine for? */
@@ -293,8 +291,8 @@ static void take_back(struct hz_engine *e, struct hz_range *r)
 	for (uint32_t b = s.first; b < s.first + s.n; b++) {
 		uint32_t unit = b * HZ_UNITS_PER_BLOCK;
 		uint32_t from = hz_max(unit, r->first);
-		uint32_t to = hz_min(unit + HZ_UNITS_PER_BLOCK,
-				     r->first + r->units);
+		uint32_t to =
+			hz_min(unit + HZ_UNITS_PER_BLOCK, r->first + r->units);
 
 		if (e->blk[b].state != HZ_BLK_NATIVE ||
 		    hz_range_block_use(e->ranges, b) != to - from)
@@ -369,12 +367,13 @@ static bool resize(struct hz_engine *e, struct hz_range *r, size_t size,
 	hz_stat_add(HZ_STAT_range_bytes, size - bytes);
 	e->churn++;
 	if (now.n < old.n)
-		hz_span_drop(e, (struct hz_span){ now.first + now.n,
-						  old.n - now.n },
+		hz_span_drop(e,
+			     (struct hz_span){now.first + now.n, old.n - now.n},
 			     r->kind == HZ_RANGE_MAP);
 	else if (size > bytes)
-		hz_span_revive(e, (struct hz_span){ old.first + old.n - 1,
-						    now.n - old.n + 1 },
+		hz_span_revive(e,
+			       (struct hz_span){old.first + old.n - 1,
+						now.n - old.n + 1},
 			       p + bytes, p + size, zero);
 	return true;
 }
@@ -413,7 +412,7 @@ void *hz_arena_resize(void *p, size_t size, bool may_move)
 	struct hz_engine *e = &hz_engine;
 	struct hz_gate g;
 	struct hz_range *r;
-	struct hz_span old = { 0 };
+	struct hz_span old = {0};
 	enum hz_range_kind kind = HZ_RANGE_FREE;
 	size_t bytes = 0;
 	void *q = NULL;
@@ -427,7 +426,8 @@ void *hz_arena_resize(void *p, size_t size, bool may_move)
 		old = hz_span_of(r);
 		may_move = may_move && r->first % HZ_UNITS_PER_BLOCK == 0 &&
 			   (kind == HZ_RANGE_MAP || bytes >= HZ_RANGE_PACK_MAX);
-		if (fits(e, size, 1) && resize(e, r, size, kind == HZ_RANGE_MAP))
+		if (fits(e, size, 1) &&
+		    resize(e, r, size, kind == HZ_RANGE_MAP))
 			q = p;
 	}
 	hz_unlock(&e->lock);

@@ -78,8 +78,7 @@ static bool make_tables(struct hz_engine *e)
 	if (!rmem || !pmem || !e->blk || !e->dead || !e->row_stack)
 		return false;
 	e->ranges = hz_ranges_init(rmem, e->blocks, most);
-	e->plan = hz_plan_init(pmem, e->blocks,
-			       (uint32_t)hz_knobs.read_ahead);
+	e->plan = hz_plan_init(pmem, e->blocks, (uint32_t)hz_knobs.read_ahead);
 	return true;
 }
 

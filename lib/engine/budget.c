@@ -25,8 +25,8 @@
 #include "engine/engine.h"
 #include "policy/tier.h"
 
-#define POLL_NS	 50000000ull /* at most this often */
-#define RETRY_NS 1000000000ull
+#define POLL_NS	  50000000ull /* at most this often */
+#define RETRY_NS  1000000000ull
 #define UNLIMITED (1ull << 60)
 
 /* The number behind `key` in a file of "key value" lines, or UNLIMITED. */
@@ -59,8 +59,8 @@ uint64_t hz_budget_machine(void)
 	 * be none. */
 	if (kib != UNLIMITED)
 		return kib << 10;
-	return sysinfo(&info) ? UNLIMITED :
-				(uint64_t)info.totalram * info.mem_unit;
+	return sysinfo(&info) ? UNLIMITED
+			      : (uint64_t)info.totalram * info.mem_unit;
 }
 
 uint64_t hz_budget_address_space(void)
@@ -152,19 +152,17 @@ bool hz_cgroup_find(struct hz_cgroup *g)
 	return g->limit != UNLIMITED;
 }
 
-static const char *const v1_cache[] = { "total_inactive_file ",
-					"total_active_file " };
-static const char *const v2_cache[] = { "\ninactive_file ",
-					"\nactive_file " };
+static const char *const v1_cache[] = {"total_inactive_file ",
+				       "total_active_file "};
+static const char *const v2_cache[] = {"\ninactive_file ", "\nactive_file "};
 
 uint64_t hz_cgroup_usage(const struct hz_cgroup *g)
 {
 	char file[512];
 	uint64_t used, cache = 0;
 
-	file_in(g, g->path,
-		g->v1 ? "memory.usage_in_bytes" : "memory.current", file,
-		sizeof(file));
+	file_in(g, g->path, g->v1 ? "memory.usage_in_bytes" : "memory.current",
+		file, sizeof(file));
 	used = number(file);
 	file_in(g, g->path, "memory.stat", file, sizeof(file));
 	/* Not "file": that counts shared memory, which cannot be dropped. */
@@ -210,8 +208,8 @@ static uint64_t allowed(uint64_t ours)
 	room = hz_size_resolve(hz_knobs.headroom, group.limit);
 	if (room == HZ_SIZE_AUTO)
 		room = hz_tier_headroom(group.limit);
-	return hz_tier_budget(ram, group.limit,
-			      used > ours ? used - ours : 0, room);
+	return hz_tier_budget(ram, group.limit, used > ours ? used - ours : 0,
+			      room);
 }
 
 /* Page tables of huge pages: one deposited table of 4 KiB a block, charged

@@ -27,8 +27,8 @@ static bool counts(const struct hz_engine *e, uint32_t b)
 static void complete(struct hz_engine *e)
 {
 	for (uint32_t b = 0; b < e->blocks_used; b++)
-		if (counts(e, b) && hz_pages_at(e, hz_block_addr(e, b), false) ==
-				     HZ_PAGES_SOME)
+		if (counts(e, b) &&
+		    hz_pages_at(e, hz_block_addr(e, b), false) == HZ_PAGES_SOME)
 			hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE,
 				      MADV_POPULATE_WRITE);
 }
@@ -68,9 +68,9 @@ static int arm(struct hz_engine *e)
 	int rc = 0;
 
 	for (b = 0; rc == 0 && b <= e->blocks; b++) {
-		bool skip = b == e->blocks ||
-			    (b < e->blocks_used &&
-			     e->blk[b].state == HZ_BLK_NATIVE);
+		bool skip =
+			b == e->blocks || (b < e->blocks_used &&
+					   e->blk[b].state == HZ_BLK_NATIVE);
 
 		if (!skip && b >= e->blocks_used)
 			b = e->blocks - 1; /* the rest was never used */

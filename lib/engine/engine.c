@@ -44,8 +44,8 @@ struct hz_engine hz_engine = {
 	.pagemap = -1,
 	.wait_head = HZ_NONE,
 	.wait_tail = HZ_NONE,
-	.reader = { .kick = -1 },
-	.writer = { .kick = -1 },
+	.reader = {.kick = -1},
+	.writer = {.kick = -1},
 };
 
 static struct hz_lock start_lock = HZ_LOCK_INIT(HZ_RANK_START, "start");
@@ -56,7 +56,7 @@ static struct {
 	bool child; /* after fork: the parent's store, by one of these */
 	int store_fd;
 	const char *store_path;
-} boot = { .store_fd = -1 };
+} boot = {.store_fd = -1};
 
 /* ---- the gate ---- */
 
@@ -203,8 +203,7 @@ static int choose_io(struct hz_engine *e)
 		return 0;
 	if (hz_knobs.io == HZ_IO_AUTO)
 		hz_log(HZ_INFO, "store",
-		       "io_uring is refused here (%m): threads do the I/O",
-		       rc);
+		       "io_uring is refused here (%m): threads do the I/O", rc);
 	if (hz_knobs.io == HZ_IO_URING)
 		return refuse("io_uring does not work here",
 			      "set io=auto or io=threads", rc);
@@ -212,7 +211,8 @@ static int choose_io(struct hz_engine *e)
 	e->io_flags = 0;
 	rc = hz_store_probe(&e->store, e->io, 0);
 	return rc < 0 ? refuse("the store cannot be read and written",
-			       "give another --store", rc) : 0;
+			       "give another --store", rc)
+		      : 0;
 }
 
 static int open_store(struct hz_engine *e)
@@ -220,14 +220,13 @@ static int open_store(struct hz_engine *e)
 	int rc;
 
 	if (boot.child) {
-		e->store.fd = boot.store_fd >= 0 ?
-				      boot.store_fd :
-				      hz_store_reopen(&e->store,
-						      boot.store_path);
+		e->store.fd =
+			boot.store_fd >= 0
+				? boot.store_fd
+				: hz_store_reopen(&e->store, boot.store_path);
 		return e->store.fd < 0 ? e->store.fd : 0;
 	}
-	rc = hz_store_open(&e->store, hz_knobs.store,
-			   hz_knobs.store_size.bytes,
+	rc = hz_store_open(&e->store, hz_knobs.store, hz_knobs.store_size.bytes,
 			   hz_knobs.store_size.percent, hz_knobs.direct);
 	if (rc < 0) {
 		hz_stats_mode(HZ_MODE_FAULT_OFF, HZ_MODE_IO_OFF,
@@ -265,7 +264,7 @@ static int wait_beat(struct hz_worker *w)
 {
 	/* A queue opens in a millisecond; five seconds is a broken one. */
 	for (int i = 0; i < 5000; i++) {
-		struct timespec ms = { .tv_nsec = 1000000 };
+		struct timespec ms = {.tv_nsec = 1000000};
 
 		if (__atomic_load_n(&w->beat, __ATOMIC_ACQUIRE))
 			return __atomic_load_n(&w->error, __ATOMIC_RELAXED);
@@ -290,8 +289,8 @@ static int start_workers(struct hz_engine *e)
 		rc = wait_beat(&e->reader);
 	if (rc == 0)
 		rc = wait_beat(&e->writer);
-	return rc < 0 ? refuse("cannot start its threads", RAISE_LIMITS, rc) :
-			0;
+	return rc < 0 ? refuse("cannot start its threads", RAISE_LIMITS, rc)
+		      : 0;
 }
 
 static int open_all(struct hz_engine *e)
@@ -303,8 +302,8 @@ static int open_all(struct hz_engine *e)
 	if (rc == 0)
 		rc = open_faults(e);
 	if (rc == 0 && !reserve_tables(e))
-		rc = refuse("no address space for frames",
-			    "raise RLIMIT_AS", -ENOMEM);
+		rc = refuse("no address space for frames", "raise RLIMIT_AS",
+			    -ENOMEM);
 	if (rc < 0)
 		return rc;
 	hz_lock(&e->lock);
@@ -316,7 +315,8 @@ static int open_all(struct hz_engine *e)
 	/* Last: from here on the region needs all of the above. */
 	rc = hz_census_arm(e, boot.child);
 	return rc < 0 ? refuse("cannot arm the region",
-			       "the address space was changed", rc) : 0;
+			       "the address space was changed", rc)
+		      : 0;
 }
 
 static void *aux_main(void *arg)
@@ -329,12 +329,12 @@ static void *aux_main(void *arg)
 	if (!boot.child)
 		hz_stats_attach(hz_knobs.stats, &fd);
 	rc = rc < 0 ? refuse("close_range(2) is refused",
-			     "Linux 5.9 or newer is needed", rc) :
-		      open_all(e);
+			     "Linux 5.9 or newer is needed", rc)
+		    : open_all(e);
 	if (rc == 0)
 		hz_stats_mode(HZ_MODE_FAULT_MOVE,
-			      e->io == &hz_store_uring ? HZ_MODE_IO_URING :
-							 HZ_MODE_IO_THREADS,
+			      e->io == &hz_store_uring ? HZ_MODE_IO_URING
+						       : HZ_MODE_IO_THREADS,
 			      "");
 	hz_lock(&e->lock);
 	boot.ok = rc == 0;

@@ -21,9 +21,9 @@
 #include "checksum.h"
 #include "engine/engine.h"
 
-#define FULL_NS	 1000000000ull
+#define FULL_NS	    1000000000ull
 #define FAILED_MOST 8u /* writes that fail in a row */
-#define NO_SPACE "no space left on the store's file system"
+#define NO_SPACE    "no space left on the store's file system"
 
 /* ---- unmapping ---- */
 
@@ -88,7 +88,7 @@ static struct look look_at(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
 	const void *mem = hz_frame_addr(e, blk->frame);
-	struct look l = { 0 };
+	struct look l = {0};
 
 	hz_block_set(&e->totals, blk, HZ_BLK_HASHING);
 	hz_unlock(&e->lock);
@@ -108,8 +108,8 @@ static void moved_out(void)
 }
 
 /* The frame is free again; the block's content is elsewhere. */
-static void leave_frame(struct hz_engine *e, uint32_t b,
-			enum hz_block_state to, enum hz_frame_state frame)
+static void leave_frame(struct hz_engine *e, uint32_t b, enum hz_block_state to,
+			enum hz_frame_state frame)
 {
 	struct hz_block *blk = &e->blk[b];
 
@@ -169,8 +169,8 @@ static bool own_slot(struct hz_engine *e, struct hz_block *blk)
 static void say_full(struct hz_engine *e, const char *why)
 {
 	hz_stat_add(HZ_STAT_store_full, 1);
-	hz_log_once(HZ_INFO, "store",
-		    "full: changed blocks stay in RAM (%s)", why);
+	hz_log_once(HZ_INFO, "store", "full: changed blocks stay in RAM (%s)",
+		    why);
 	e->full_why = why;
 	e->store_is_full = true;
 }
@@ -196,18 +196,18 @@ static bool start_write(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	}
 	if (!own_slot(e, blk)) {
 		cannot_store(e, b,
-			     hz_os.now() < e->full_until ?
-				     e->full_why :
-				     "the store is full: raise --store-size");
+			     hz_os.now() < e->full_until
+				     ? e->full_why
+				     : "the store is full: raise --store-size");
 		return false;
 	}
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT; /* until it is written */
 	fr->hash[0] = l->hash[0];
 	fr->hash[1] = l->hash[1];
-	fr->xfer = (struct hz_xfer){ .buf = hz_frame_addr(e, blk->frame),
-				     .slot = blk->slot,
-				     .write = true,
-				     .tag = blk->frame };
+	fr->xfer = (struct hz_xfer){.buf = hz_frame_addr(e, blk->frame),
+				    .slot = blk->slot,
+				    .write = true,
+				    .tag = blk->frame};
 	if (e->io->submit(w->queue, &fr->xfer) < 0) {
 		hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
 		hz_fill_map(e, b, false);
@@ -260,8 +260,7 @@ static void judge_failure(struct hz_engine *e, int res)
 		say_full(e, NO_SPACE);
 	} else {
 		hz_log_once(HZ_ERROR, "store",
-			    "a write failed (%m): the block stays in RAM",
-			    res);
+			    "a write failed (%m): the block stays in RAM", res);
 		if (++e->failed_writes < FAILED_MOST)
 			return;
 		e->full_why = "writes fail";
@@ -406,7 +405,7 @@ bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w)
 {
 	while (e->order.next < e->order.end && w->inflight < e->depth) {
-		struct hz_choice c = { HZ_ACT_EVICT, e->order.next++ };
+		struct hz_choice c = {HZ_ACT_EVICT, e->order.next++};
 
 		if (carry_out(e, w, c))
 			hz_plan_done(e->plan, c);

@@ -31,7 +31,7 @@
 
 static void pause_us(unsigned us)
 {
-	struct timespec ts = { .tv_nsec = us * 1000L };
+	struct timespec ts = {.tv_nsec = us * 1000L};
 
 	nanosleep(&ts, NULL);
 }
@@ -76,9 +76,8 @@ static void mapped(struct hz_engine *e, uint32_t b)
 	blk->fork_gen = e->fork_gen;
 	hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
 	if (blk->flags & HZ_BLKF_WANTED)
-		hz_stat_add(HZ_STAT_fault_stall,
-			    hz_os.now() - blk->wanted_ns);
-	blk->flags &= (uint8_t)~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND);
+		hz_stat_add(HZ_STAT_fault_stall, hz_os.now() - blk->wanted_ns);
+	blk->flags &= (uint8_t) ~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND);
 	pthread_cond_broadcast(&e->changed);
 }
 
@@ -154,9 +153,8 @@ static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	struct hz_block *blk = &e->blk[b];
 	struct hz_frame *fr = &e->frame[f];
 
-	fr->xfer = (struct hz_xfer){ .buf = hz_frame_addr(e, f),
-				     .slot = blk->slot,
-				     .tag = f };
+	fr->xfer = (struct hz_xfer){
+		.buf = hz_frame_addr(e, f), .slot = blk->slot, .tag = f};
 	if (e->io->submit(w->queue, &fr->xfer) < 0) {
 		hz_frame_set(e, f, HZ_FRAME_FREE);
 		return false;
@@ -283,8 +281,8 @@ static void note(struct hz_engine *e, uint32_t b, enum hz_access how,
 	}
 }
 
-static void fault_missing(struct hz_engine *e, struct hz_worker *w,
-			  uint32_t b, uint64_t now)
+static void fault_missing(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+			  uint64_t now)
 {
 	struct hz_block *blk = &e->blk[b];
 	bool zero = blk->state == HZ_BLK_ZERO;
@@ -302,8 +300,8 @@ static void fault_missing(struct hz_engine *e, struct hz_worker *w,
 		read_ahead(e, w, b);
 }
 
-static void fault_in_frame(struct hz_engine *e, struct hz_worker *w,
-			   uint32_t b, uint64_t now)
+static void fault_in_frame(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+			   uint64_t now)
 {
 	struct hz_block *blk = &e->blk[b];
 	bool ahead = blk->state == HZ_BLK_READY;
@@ -391,8 +389,8 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
  * block stays READING meanwhile. */
 static bool verified(struct hz_engine *e, struct hz_block *blk, uint32_t f)
 {
-	uint64_t expect[2] = { blk->hash[0], blk->hash[1] };
-	uint64_t got[2] = { expect[0], expect[1] };
+	uint64_t expect[2] = {blk->hash[0], blk->hash[1]};
+	uint64_t got[2] = {expect[0], expect[1]};
 	const char *mem = hz_frame_addr(e, f);
 	bool hole;
 

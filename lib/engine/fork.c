@@ -41,7 +41,7 @@
  * engine's lock all the while. */
 static struct {
 	bool held;
-	bool no_row; /* the child gets no share of the slots */
+	bool no_row;  /* the child gets no share of the slots */
 	int store_fd; /* -1: the child opens store_path by itself */
 	char store_path[64];
 	int parent;
@@ -73,7 +73,7 @@ static bool has_our_memory(int pid)
 {
 	static char mark = 1;
 	char got;
-	struct iovec here = { &got, 1 }, there = { &mark, 1 };
+	struct iovec here = {&got, 1}, there = {&mark, 1};
 
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == 1 ||
 	       (errno != EFAULT && errno != ESRCH);
@@ -81,7 +81,7 @@ static bool has_our_memory(int pid)
 
 static bool shares(struct hz_relative *r)
 {
-	struct pollfd p = { .events = POLLIN };
+	struct pollfd p = {.events = POLLIN};
 
 	if (r->pidfd < 0)
 		r->pidfd = hz_os.pidfd_open(r->pid);
@@ -178,7 +178,7 @@ static int borrow_store(struct hz_engine *e)
 void hz_arena_fork_prepare(void)
 {
 	struct hz_engine *e = &hz_engine;
-	struct hz_request quiesce = { .op = HZ_REQ_QUIESCE };
+	struct hz_request quiesce = {.op = HZ_REQ_QUIESCE};
 	struct hz_gate gate;
 
 	hz_gate_enter(&gate);
@@ -226,8 +226,8 @@ static void adopt_block(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
 
-	blk->flags &= (uint8_t)~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND |
-				 HZ_BLKF_WAITING | HZ_BLKF_PINNED);
+	blk->flags &= (uint8_t) ~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND |
+				  HZ_BLKF_WAITING | HZ_BLKF_PINNED);
 	blk->frame = HZ_NONE;
 	if (blk->state == HZ_BLK_READING) {
 		hz_block_set(&e->totals, blk, HZ_BLK_STORED);

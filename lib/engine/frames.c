@@ -66,10 +66,9 @@ static uint32_t take(struct hz_engine *e, enum hz_frame_state s)
 
 uint32_t hz_frame_take(struct hz_engine *e, bool prefer_zero, bool *zeros)
 {
-	enum hz_frame_state first = prefer_zero ? HZ_FRAME_ZERO :
-						  HZ_FRAME_FREE;
-	enum hz_frame_state second = prefer_zero ? HZ_FRAME_FREE :
-						   HZ_FRAME_ZERO;
+	enum hz_frame_state first = prefer_zero ? HZ_FRAME_ZERO : HZ_FRAME_FREE;
+	enum hz_frame_state second =
+		prefer_zero ? HZ_FRAME_FREE : HZ_FRAME_ZERO;
 	uint32_t f = take(e, first);
 
 	*zeros = first == HZ_FRAME_ZERO;
@@ -89,8 +88,8 @@ uint32_t hz_frame_take_empty(struct hz_engine *e)
 	/* A slot that never had a page is as good. */
 	if (f == HZ_NONE && e->frame_next < e->frames) {
 		f = e->frame_next;
-		if (e->fault->arm(e->uffd, hz_frame_addr(e, f),
-				  HZ_BLOCK_SIZE) < 0)
+		if (e->fault->arm(e->uffd, hz_frame_addr(e, f), HZ_BLOCK_SIZE) <
+		    0)
 			return HZ_NONE;
 		e->frame_next++;
 		hz_frame_set(e, f, HZ_FRAME_USED);
@@ -177,8 +176,7 @@ uint32_t hz_frames_grow(struct hz_engine *e, uint32_t n, bool force)
 	hz_lock(&e->lock);
 	for (uint32_t i = 0; i < n; i++) {
 		e->frame[f + i].state = HZ_FRAME_EMPTY;
-		hz_frame_set(e, f + i, rc < 0 ? HZ_FRAME_EMPTY :
-						HZ_FRAME_ZERO);
+		hz_frame_set(e, f + i, rc < 0 ? HZ_FRAME_EMPTY : HZ_FRAME_ZERO);
 	}
 	if (rc < 0) {
 		e->pages -= n;

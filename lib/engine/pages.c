@@ -45,9 +45,8 @@ enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge)
 		.vec = (uintptr_t)&r,
 		.vec_len = 1,
 		/* nothing is returned by kind: one region for the block */
-		.category_anyof_mask = huge ? PAGE_IS_HUGE :
-					      PAGE_IS_PRESENT |
-						      PAGE_IS_SWAPPED,
+		.category_anyof_mask =
+			huge ? PAGE_IS_HUGE : PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
 	};
 	int n = -ENOENT;
 

@@ -15,7 +15,7 @@
 struct hz_part hz_part_inside(struct hz_engine *e, void *addr, size_t len)
 {
 	char *end = e->base + hz_arena_len;
-	struct hz_part p = { addr, (char *)addr + len };
+	struct hz_part p = {addr, (char *)addr + len};
 
 	p.from = hz_max(p.from, e->base);
 	p.to = hz_min(p.to, end);
@@ -29,7 +29,7 @@ static uint32_t block_at(struct hz_engine *e, const char *addr)
 
 struct hz_span hz_part_touched(struct hz_engine *e, struct hz_part p)
 {
-	struct hz_span s = { .first = block_at(e, p.from) };
+	struct hz_span s = {.first = block_at(e, p.from)};
 
 	s.n = p.to > p.from ? block_at(e, p.to - 1) - s.first + 1 : 0;
 	return s;
@@ -39,7 +39,7 @@ struct hz_span hz_part_covered(struct hz_engine *e, struct hz_part p)
 {
 	size_t from = hz_align_up((size_t)(p.from - e->base), HZ_BLOCK_SIZE);
 	size_t to = hz_align_down((size_t)(p.to - e->base), HZ_BLOCK_SIZE);
-	struct hz_span s = { .first = (uint32_t)(from >> HZ_BLOCK_SHIFT) };
+	struct hz_span s = {.first = (uint32_t)(from >> HZ_BLOCK_SHIFT)};
 
 	s.n = to > from ? (uint32_t)((to - from) >> HZ_BLOCK_SHIFT) : 0;
 	return s;
@@ -52,7 +52,7 @@ void hz_part_each(struct hz_engine *e, struct hz_part p,
 	for (char *at = p.from; at < p.to;) {
 		uint32_t b = block_at(e, at);
 		char *next = hz_block_addr(e, b) + HZ_BLOCK_SIZE;
-		struct hz_part piece = { at, hz_min(next, p.to) };
+		struct hz_part piece = {at, hz_min(next, p.to)};
 
 		fn(e, b, piece);
 		at = piece.to;
@@ -84,7 +84,7 @@ void hz_part_clear(struct hz_engine *e, uint32_t b, struct hz_part piece)
 
 void hz_arena_clear(struct hz_engine *e, char *from, char *to)
 {
-	hz_part_each(e, (struct hz_part){ from, to }, hz_part_clear);
+	hz_part_each(e, (struct hz_part){from, to}, hz_part_clear);
 }
 
 bool hz_part_hole(struct hz_engine *e, struct hz_part p)

@@ -47,8 +47,7 @@ void hz_region_use(struct hz_engine *e, uint32_t end)
 
 bool hz_region_passing(const struct hz_block *blk)
 {
-	return blk->state == HZ_BLK_FILLING ||
-	       blk->state == HZ_BLK_UNMAPPING ||
+	return blk->state == HZ_BLK_FILLING || blk->state == HZ_BLK_UNMAPPING ||
 	       blk->state == HZ_BLK_HASHING || blk->state == HZ_BLK_MAPPING;
 }
 
@@ -105,8 +104,8 @@ void hz_region_drop(struct hz_engine *e, uint32_t b)
 
 	hz_region_settle(e, b);
 	hz_plan_forget(e->plan, b);
-	blk->flags &= (uint8_t)~(HZ_BLKF_STICKY | HZ_BLKF_PINNED |
-				 HZ_BLKF_WANTED);
+	blk->flags &=
+		(uint8_t) ~(HZ_BLKF_STICKY | HZ_BLKF_PINNED | HZ_BLKF_WANTED);
 	switch ((enum hz_block_state)blk->state) {
 	case HZ_BLK_RESIDENT:
 		hz_block_set(&e->totals, blk, HZ_BLK_DEAD);
@@ -180,7 +179,7 @@ static void move_record(struct hz_engine *e, uint32_t from, uint32_t to)
 	dst->hash[1] = src->hash[1];
 	dst->flags |= src->flags & (HZ_BLKF_SLOT | HZ_BLKF_STICKY);
 	src->slot = HZ_NONE;
-	src->flags &= (uint8_t)~(HZ_BLKF_SLOT | HZ_BLKF_STICKY);
+	src->flags &= (uint8_t) ~(HZ_BLKF_SLOT | HZ_BLKF_STICKY);
 	hz_plan_rename(e->plan, from, to);
 }
 
@@ -216,8 +215,7 @@ static bool move_one(struct hz_engine *e, uint32_t from, uint32_t to)
 	}
 }
 
-long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
-		    uint32_t n)
+long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to, uint32_t n)
 {
 	uint32_t i;
 
@@ -230,7 +228,7 @@ long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
 int hz_region_transfer(struct hz_engine *e, uint32_t from, uint32_t to,
 		       uint32_t n)
 {
-	struct hz_request req = { .op = HZ_REQ_MOVE };
+	struct hz_request req = {.op = HZ_REQ_MOVE};
 	unsigned stuck = 0;
 
 	for (uint32_t i = 0; i < n;) {
@@ -278,7 +276,7 @@ static bool make_native(struct hz_engine *e, uint32_t b)
 	}
 	hz_plan_forget(e->plan, b);
 	hz_region_drop_slot(e, blk);
-	blk->flags &= (uint8_t)~(HZ_BLKF_STICKY | HZ_BLKF_NO_ACCESS);
+	blk->flags &= (uint8_t) ~(HZ_BLKF_STICKY | HZ_BLKF_NO_ACCESS);
 	hz_block_set(&e->totals, blk, HZ_BLK_NATIVE);
 	hz_stat_add(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);
 	return true;
@@ -286,7 +284,7 @@ static bool make_native(struct hz_engine *e, uint32_t b)
 
 int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n)
 {
-	struct hz_request req = { .op = HZ_REQ_DISARM, .a = first, .n = n };
+	struct hz_request req = {.op = HZ_REQ_DISARM, .a = first, .n = n};
 
 	for (uint32_t b = first; b < first + n;) {
 		bool done;
@@ -303,7 +301,7 @@ int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n)
 bool hz_region_recapture(struct hz_engine *e, uint32_t b)
 {
 	char *addr = hz_block_addr(e, b);
-	struct hz_request req = { .op = HZ_REQ_ARM, .a = b, .n = 1 };
+	struct hz_request req = {.op = HZ_REQ_ARM, .a = b, .n = 1};
 	bool armed = e->armed, ok;
 
 	/* A passing state: an allocation that wants other parts of the block
@@ -311,8 +309,7 @@ bool hz_region_recapture(struct hz_engine *e, uint32_t b)
 	hz_block_set(&e->totals, &e->blk[b], HZ_BLK_UNMAPPING);
 	hz_unlock(&e->lock);
 	ok = hz_os.mmap(addr, HZ_BLOCK_SIZE, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-				MAP_FIXED,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
 			-1, 0) >= 0;
 	hz_os.madvise(addr, HZ_BLOCK_SIZE, MADV_HUGEPAGE);
 	if (ok && armed)
@@ -323,8 +320,7 @@ bool hz_region_recapture(struct hz_engine *e, uint32_t b)
 		ok = hz_engine_call(&req) >= 0;
 		hz_lock(&e->lock);
 	}
-	hz_block_set(&e->totals, &e->blk[b],
-		     ok ? HZ_BLK_ZERO : HZ_BLK_NATIVE);
+	hz_block_set(&e->totals, &e->blk[b], ok ? HZ_BLK_ZERO : HZ_BLK_NATIVE);
 	pthread_cond_broadcast(&e->changed);
 	if (ok)
 		hz_stat_sub(HZ_STAT_native_bytes, HZ_BLOCK_SIZE);

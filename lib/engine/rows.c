@@ -41,7 +41,7 @@ void hz_rows_add(struct hz_engine *e, struct hz_range *r)
 
 void hz_rows_drop(struct hz_engine *e, struct hz_range *r)
 {
-	struct hz_stats_range none = { 0 };
+	struct hz_stats_range none = {0};
 
 	hz_stat_sub(HZ_STAT_ranges, 1);
 	hz_stat_sub(HZ_STAT_range_bytes, r->bytes);
@@ -96,15 +96,15 @@ static void refresh(void *arg, struct hz_range *r)
 	}
 	w->looked += last - first + 1;
 	row.resident_bytes = hz_min(ram << HZ_BLOCK_SHIFT, r->bytes);
-	row.store_bytes = hz_min(store << HZ_BLOCK_SHIFT,
-				 r->bytes - row.resident_bytes);
+	row.store_bytes =
+		hz_min(store << HZ_BLOCK_SHIFT, r->bytes - row.resident_bytes);
 	hz_stats_put_range(r->stats_row, &row);
 }
 
 void hz_rows_refresh(struct hz_engine *e)
 {
 	static uint64_t last;
-	struct walk w = { .e = e };
+	struct walk w = {.e = e};
 	uint64_t now = hz_os.now();
 
 	hz_stat_gauge(HZ_STAT_ram_resident, HZ_STAT_ram_peak,

@@ -19,12 +19,12 @@
 #include "engine/budget.h"
 #include "engine/engine.h"
 
-#define BATCH	     64
+#define BATCH	       64
 #define TICK_IDLE_NS   1000000000ull /* nothing happens */
 #define TICK_BUDGET_NS 50000000ull   /* others share the cgroup */
 #define TICK_BUSY_NS   20000000ull   /* a thread waits for a frame */
-#define STAND_IN_NS  100000000ull  /* hz-fault made no pass for so long */
-#define GROW_STEP    8		   /* frames cleared at once: ~1 ms */
+#define STAND_IN_NS    100000000ull  /* hz-fault made no pass for so long */
+#define GROW_STEP      8	     /* frames cleared at once: ~1 ms */
 /* Refusals after which a pass gives up. A pinned block costs a system call, a
  * full store two moves and a hash. */
 #define PINNED_TRIES 4096
@@ -111,8 +111,7 @@ void *hz_thread_fault(void *arg)
 		return NULL;
 	for (;;) {
 		unsigned ready = 0;
-		int n = e->io->wait(w->queue, UINT64_MAX, done, BATCH,
-				    &ready);
+		int n = e->io->wait(w->queue, UINT64_MAX, done, BATCH, &ready);
 
 		__atomic_fetch_add(&w->beat, 1, __ATOMIC_RELAXED);
 		if (ready & 2)
@@ -178,10 +177,10 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 	hz_stat_add(HZ_STAT_over_budget, 1);
 	hz_log_once(HZ_WARN, "engine",
 		    "budget exceeded: nothing can be evicted (%s)",
-		    e->store_is_full ?
-			    e->full_why :
-			    "all blocks are pinned, locked or shared; raise "
-			    "--ram");
+		    e->store_is_full
+			    ? e->full_why
+			    : "all blocks are pinned, locked or shared; raise "
+			      "--ram");
 	hz_fill_waiting(e, w);
 }
 
@@ -241,8 +240,8 @@ static void decay(struct hz_engine *e)
 static void give_back(struct hz_engine *e)
 {
 	if (e->pages > e->cap)
-		hz_frames_shrink(e, hz_min(e->pages - e->cap,
-					   hz_free_frames(e)));
+		hz_frames_shrink(e,
+				 hz_min(e->pages - e->cap, hz_free_frames(e)));
 }
 
 /* Wake-ups come from events; the tick looks at the budget, and is the net
@@ -355,8 +354,8 @@ static struct hz_request *next_request(struct hz_engine *e)
 static void wait_asked(struct hz_engine *e, uint64_t ns)
 {
 	uint64_t at = hz_os.now() + ns;
-	struct timespec ts = { .tv_sec = (time_t)(at / 1000000000),
-			       .tv_nsec = (long)(at % 1000000000) };
+	struct timespec ts = {.tv_sec = (time_t)(at / 1000000000),
+			      .tv_nsec = (long)(at % 1000000000)};
 
 	pthread_cond_timedwait(&e->asked, &e->lock.mtx, &ts);
 }
@@ -369,7 +368,7 @@ static void wait_asked(struct hz_engine *e, uint64_t ns)
 static void stand_in(struct hz_engine *e, uint64_t *seen)
 {
 	uint64_t beat = __atomic_load_n(&e->reader.beat, __ATOMIC_RELAXED);
-	struct pollfd p = { .fd = e->uffd, .events = POLLIN };
+	struct pollfd p = {.fd = e->uffd, .events = POLLIN};
 
 	if (beat != *seen || poll(&p, 1, 0) != 1) {
 		*seen = beat;
@@ -390,8 +389,8 @@ void *hz_thread_aux(void *arg)
 		struct hz_request *r = next_request(e);
 
 		if (!r) {
-			wait_asked(e, e->waiting ? STAND_IN_NS :
-						   10 * STAND_IN_NS);
+			wait_asked(e,
+				   e->waiting ? STAND_IN_NS : 10 * STAND_IN_NS);
 			stand_in(e, &seen);
 			continue;
 		}

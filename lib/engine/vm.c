@@ -113,7 +113,8 @@ static int cut_units(struct hz_engine *e, struct hz_part p)
 }
 
 /* What p takes of range r. Lock held; dropped. */
-static int unmap_range(struct hz_engine *e, struct hz_range *r, struct hz_part p)
+static int unmap_range(struct hz_engine *e, struct hz_range *r,
+		       struct hz_part p)
 {
 	char *start = hz_range_addr(e, r);
 	char *end = start + hz_align_up(r->bytes, HZ_PAGE_SIZE);
@@ -151,7 +152,7 @@ static int munmap_inside(struct hz_engine *e, struct hz_part p)
 			end = hz_range_addr(e, r) +
 			      ((size_t)r->units << HZ_UNIT_SHIFT);
 		if (r)
-			rc = unmap_range(e, r, (struct hz_part){ at, p.to });
+			rc = unmap_range(e, r, (struct hz_part){at, p.to});
 		at = end;
 	}
 	return rc;
@@ -278,7 +279,8 @@ static void left_behind(struct hz_engine *e, struct hz_part p)
 static long remap_native(struct hz_engine *e, char *old, size_t old_len,
 			 size_t new_len, int flags, void *new_addr)
 {
-	struct hz_part gone = hz_part_inside(e, old, hz_align_up(old_len, HZ_PAGE_SIZE));
+	struct hz_part gone =
+		hz_part_inside(e, old, hz_align_up(old_len, HZ_PAGE_SIZE));
 	int saved = errno;
 	long at;
 
@@ -314,11 +316,11 @@ long hz_arena_mremap(void *old, size_t old_len, size_t new_len, int flags,
 	if (hz_part_hole(e, hz_part_inside(e, old, old_len))) {
 		at = -EFAULT;
 	} else if (!(flags & ~MREMAP_MAYMOVE) && hz_arena_owns(old) &&
-	    is_whole_range(e, old, old_len) &&
-	    !hz_part_native(e, hz_part_inside(e, old, old_len))) {
-		void *p = hz_arena_resize(
-			old, hz_align_up(new_len, HZ_PAGE_SIZE),
-			flags & MREMAP_MAYMOVE);
+		   is_whole_range(e, old, old_len) &&
+		   !hz_part_native(e, hz_part_inside(e, old, old_len))) {
+		void *p =
+			hz_arena_resize(old, hz_align_up(new_len, HZ_PAGE_SIZE),
+					flags & MREMAP_MAYMOVE);
 
 		at = p ? (long)p : -ENOMEM;
 	} else {
