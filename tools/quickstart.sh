@@ -236,11 +236,13 @@ run()
 
 # --- check ------------------------------------------------------------------
 
-# The last thing a test said, without the line that automake adds.
+# What a test says of its failure, else the last thing it said, without the
+# line that automake adds.
 reason()
 {
-	grep -v -E '^[A-Z]+ .* \(exit status: [0-9]+\)$' "$1" 2>/dev/null |
-		grep . | tail -n 1
+	grep -E '^(\[FAIL\]|not ok)' "$1" 2>/dev/null | head -n 1 | grep . ||
+		grep -v -E '^[A-Z]+ .* \(exit status: [0-9]+\)$' "$1" \
+			2>/dev/null | grep . | tail -n 1
 }
 
 # One line for each test that did not pass, then the counted line.

@@ -22,9 +22,9 @@ text=/usr/share/common-licenses/GPL-3
 [ -r $text ] || text=$source/COPYING
 
 dir=/var/tmp rounds=3 only='' longest=300
-model='--layers 20 --hidden 768 --heads 12 --seq 64 --batch 4'
-steps=5 swap_steps=3
-sweep_limit=1024 passes=5 swap_passes=3
+model='--layers 10 --hidden 768 --heads 12 --seq 64 --batch 4'
+steps=4 swap_steps=2
+sweep_limit=512 passes=5 swap_passes=2
 raw_mib=4096 raw_seconds=3 swap_mib=6144 pairs=10000000
 # No round is begun later than this, in seconds.
 budget=1320
