@@ -308,6 +308,7 @@ void hz_arena_give(struct hz_engine *e, struct hz_range *r, bool purge)
 	take_back(e, r);
 	hz_span_settle(e, s);
 	hz_rows_drop(e, r);
+	hz_units_forget(e, r->first, r->units);
 	hz_range_free(e->ranges, r);
 	e->churn++;
 	hz_span_drop(e, s, purge);

@@ -31,6 +31,9 @@ void *hz_arena_take(size_t size, size_t align, enum hz_range_kind kind,
 /* End a range; purge: its pages go back to the kernel and its addresses
  * fault, as after munmap. Lock held, may be dropped. */
 void hz_arena_give(struct hz_engine *e, struct hz_range *r, bool purge);
+/* Units leave their range: nothing is said of their pages any more. Lock
+ * held. */
+void hz_units_forget(struct hz_engine *e, uint32_t first, uint32_t n);
 /* Another size, in place or (may_move) elsewhere; NULL: not possible. */
 void *hz_arena_resize(void *p, size_t size, bool may_move);
 /* Zeros into [from, to): untouched blocks are left alone. No lock held. */

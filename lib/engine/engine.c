@@ -101,6 +101,7 @@ long hz_engine_call(struct hz_request *req)
 	*e->requests_end = req;
 	e->requests_end = &req->next;
 	pthread_cond_signal(&e->asked);
+	pthread_cond_broadcast(&e->changed); /* hz_aux_wait() */
 	while (!req->done)
 		pthread_cond_wait(&e->answered, &e->lock.mtx);
 	return req->result;

@@ -133,6 +133,10 @@ struct hz_engine {
 	struct hz_block_totals totals;
 	struct hz_ranges *ranges;
 	struct hz_plan *plan;
+	/* By unit of a live range: a bit for each page that the program has
+	 * unmapped from it; and how many units have any. See vm.c. */
+	uint16_t *gone;
+	uint32_t gone_units;
 	uint32_t blocks_used; /* no block above was ever part of a range */
 	uint32_t steal_hand;  /* see steal_slot() in evict.c */
 
@@ -310,6 +314,8 @@ int hz_census_arm(struct hz_engine *e, bool known);
 void *hz_thread_fault(void *engine);
 void *hz_thread_engine(void *engine);
 void *hz_thread_aux(void *engine);
+/* In hz-aux, with the lock held: wait until a block changed its state. */
+void hz_aux_wait(struct hz_engine *e);
 /* Common beginning of our threads: name, signals, hz_inside. */
 void hz_thread_begin(const char *name);
 

@@ -158,7 +158,7 @@ void hz_fork_quiesce(struct hz_engine *e)
 	while (passing(e) || e->totals.count[HZ_BLK_STAGED]) {
 		map_staged(e);
 		if (passing(e))
-			pthread_cond_wait(&e->changed, &e->lock.mtx);
+			hz_aux_wait(e);
 	}
 }
 

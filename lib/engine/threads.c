@@ -293,6 +293,44 @@ void *hz_thread_engine(void *arg)
 
 /* ---- hz-aux ---- */
 
+static long carry_out(struct hz_engine *e, struct hz_request *r);
+
+/* The first request, or the first of those that wait for nobody. */
+static struct hz_request *next_request(struct hz_engine *e, bool quick)
+{
+	struct hz_request **at = &e->requests, *r;
+
+	while (quick && *at && (*at)->op != HZ_REQ_MOVE &&
+	       (*at)->op != HZ_REQ_ARM && (*at)->op != HZ_REQ_DISARM)
+		at = &(*at)->next;
+	r = *at;
+	if (!r)
+		return NULL;
+	*at = r->next;
+	if (!*at)
+		e->requests_end = at;
+	return r;
+}
+
+static void answer(struct hz_engine *e, struct hz_request *r)
+{
+	r->result = carry_out(e, r);
+	r->done = true;
+	pthread_cond_broadcast(&e->answered);
+}
+
+/* A thread of the program may hold a block in a passing state while it asks
+ * us for something: who waits for blocks here must serve it. */
+void hz_aux_wait(struct hz_engine *e)
+{
+	struct hz_request *r = next_request(e, true);
+
+	if (r)
+		answer(e, r);
+	else
+		pthread_cond_wait(&e->changed, &e->lock.mtx);
+}
+
 static bool is_out(const struct hz_block *blk)
 {
 	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_ZERO;
@@ -306,13 +344,13 @@ static long order(struct hz_engine *e, uint32_t first, uint32_t n)
 	e->order.end = first + n;
 	while (e->order.next < e->order.end) {
 		hz_engine_kick(&e->writer);
-		pthread_cond_wait(&e->changed, &e->lock.mtx);
+		hz_aux_wait(e);
 	}
 	for (uint32_t b = first; b < first + n; b++) {
 		/* Each on its way out arrives, or is turned back. */
 		while (hz_region_passing(&e->blk[b]) ||
 		       e->blk[b].state == HZ_BLK_WRITING)
-			pthread_cond_wait(&e->changed, &e->lock.mtx);
+			hz_aux_wait(e);
 		out += is_out(&e->blk[b]);
 	}
 	return out;
@@ -337,18 +375,6 @@ static long carry_out(struct hz_engine *e, struct hz_request *r)
 		return order(e, r->a, r->n);
 	}
 	return -EINVAL;
-}
-
-static struct hz_request *next_request(struct hz_engine *e)
-{
-	struct hz_request *r = e->requests;
-
-	if (!r)
-		return NULL;
-	e->requests = r->next;
-	if (!e->requests)
-		e->requests_end = &e->requests;
-	return r;
 }
 
 static void wait_asked(struct hz_engine *e, uint64_t ns)
@@ -386,7 +412,7 @@ void *hz_thread_aux(void *arg)
 
 	HZ_SCOPED_LOCK(&e->lock);
 	for (;;) {
-		struct hz_request *r = next_request(e);
+		struct hz_request *r = next_request(e, false);
 
 		if (!r) {
 			wait_asked(e,
@@ -394,9 +420,7 @@ void *hz_thread_aux(void *arg)
 			stand_in(e, &seen);
 			continue;
 		}
-		r->result = carry_out(e, r);
-		r->done = true;
-		pthread_cond_broadcast(&e->answered);
+		answer(e, r);
 	}
 	return NULL;
 }

@@ -84,6 +84,49 @@ static void retake(struct hz_engine *e, struct hz_span s, uint32_t from,
 	}
 }
 
+#define UNIT_PAGES (HZ_UNIT_SIZE / HZ_PAGE_SIZE)
+#define ALL_GONE   ((uint16_t)((1u << UNIT_PAGES) - 1))
+
+void hz_units_forget(struct hz_engine *e, uint32_t first, uint32_t n)
+{
+	for (uint32_t u = first; e->gone_units && u < first + n; u++) {
+		e->gone_units -= e->gone[u] != 0;
+		e->gone[u] = 0;
+	}
+}
+
+/* The program unmaps in pages, we count in units: a unit leaves its range when
+ * the last of its pages does. Lock held. */
+static bool page_gone(struct hz_engine *e, char *at)
+{
+	uint32_t u = unit_at(e, at);
+	size_t page = (size_t)(at - e->base) / HZ_PAGE_SIZE % UNIT_PAGES;
+
+	e->gone_units += e->gone[u] == 0;
+	e->gone[u] |= (uint16_t)(1u << page);
+	return e->gone[u] == ALL_GONE;
+}
+
+/* Widen p to the units at its ends of which nothing is left. Lock held. */
+static struct hz_part with_gone(struct hz_engine *e, struct hz_part p)
+{
+	char *first = (char *)hz_align_up((uintptr_t)p.from, HZ_UNIT_SIZE);
+	char *last = (char *)hz_align_down((uintptr_t)p.to, HZ_UNIT_SIZE);
+	bool front = false, back = false;
+
+	for (char *at = p.from; at < hz_min(first, p.to); at += HZ_PAGE_SIZE)
+		front = page_gone(e, at);
+	for (char *at = hz_max(last, first); at < p.to; at += HZ_PAGE_SIZE)
+		back = page_gone(e, at);
+	if (front)
+		p.from = first - HZ_UNIT_SIZE;
+	if (back)
+		p.to = last + HZ_UNIT_SIZE;
+	if (front && p.to < first)
+		p.to = first; /* all of p lies in that one unit */
+	return p;
+}
+
 /* The middle of a range: cut its units out. Lock held; dropped, so the range
  * is looked up again: the program may unmap other parts of it meanwhile. */
 static int cut_units(struct hz_engine *e, struct hz_part p)
@@ -101,6 +144,7 @@ static int cut_units(struct hz_engine *e, struct hz_part p)
 	if (!r)
 		return 0;
 	front = r->first < from ? r : NULL;
+	hz_units_forget(e, from, to - from);
 	hz_rows_drop(e, r);
 	rc = hz_range_cut(e->ranges, r, from, to - from, &behind);
 	if (rc < 0 || front)
@@ -131,7 +175,7 @@ static int unmap_range(struct hz_engine *e, struct hz_range *r,
 	hz_unlock(&e->lock);
 	hz_part_each(e, p, unmap_piece);
 	hz_lock(&e->lock);
-	return cut_units(e, p);
+	return cut_units(e, with_gone(e, p));
 }
 
 static int munmap_inside(struct hz_engine *e, struct hz_part p)
@@ -218,13 +262,25 @@ void hz_arena_hand_over(struct hz_engine *e, struct hz_part p)
 		hz_region_uncapture(e, b, 1);
 }
 
+/* The program maps something there, perhaps where it had unmapped before. */
+static void make_way(struct hz_engine *e, struct hz_part p)
+{
+	uint32_t first = unit_at(e, p.from);
+
+	hz_arena_hand_over(e, p);
+	hz_lock(&e->lock);
+	if (p.to > p.from)
+		hz_units_forget(e, first, unit_at(e, p.to - 1) - first + 1);
+	hz_unlock(&e->lock);
+}
+
 int hz_arena_yield(void *addr, size_t len)
 {
 	struct hz_engine *e = &hz_engine;
 	struct hz_gate g;
 
 	hz_gate_enter(&g);
-	hz_arena_hand_over(e, hz_part_inside(e, addr, len));
+	make_way(e, hz_part_inside(e, addr, len));
 	hz_gate_leave(&g);
 	return 0;
 }
@@ -287,7 +343,7 @@ static long remap_native(struct hz_engine *e, char *old, size_t old_len,
 	if (hz_arena_meets(old, old_len))
 		hz_arena_hand_over(e, hz_part_inside(e, old, old_len));
 	if (flags & MREMAP_FIXED && hz_arena_meets(new_addr, new_len))
-		hz_arena_hand_over(e, hz_part_inside(e, new_addr, new_len));
+		make_way(e, hz_part_inside(e, new_addr, new_len));
 	at = syscall(SYS_mremap, old, old_len, new_len, flags, new_addr);
 	if (at == -1)
 		at = -errno;

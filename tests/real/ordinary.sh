@@ -3,7 +3,7 @@
 #
 # ordinary.sh GROUP [PROGRAM]: run the programs of ordinary.list plainly and
 # under horizon-run with little RAM; every difference is a failure. With
-# HORIZON_TEST_SHORT set, the first program of the group only.
+# TEST_SHORT set, the first program of the group only.
 set -u
 
 group=$1
@@ -122,7 +122,7 @@ try()
 wanted()
 {
 	[ -n "$program" ] && [ "$at" = "$group" ] || return
-	[ -z "${HORIZON_TEST_SHORT-}" ] || [ $((same + different)) -eq 0 ] ||
+	[ -z "${TEST_SHORT-}" ] || [ $((same + different)) -eq 0 ] ||
 		return
 	case $only in
 	'' | "$program") ;;
