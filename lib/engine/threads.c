@@ -336,7 +336,7 @@ static bool is_out(const struct hz_block *blk)
 	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_ZERO;
 }
 
-static long order(struct hz_engine *e, uint32_t first, uint32_t n)
+static long order_once(struct hz_engine *e, uint32_t first, uint32_t n)
 {
 	long out = 0;
 
@@ -353,6 +353,17 @@ static long order(struct hz_engine *e, uint32_t first, uint32_t n)
 			hz_aux_wait(e);
 		out += is_out(&e->blk[b]);
 	}
+	return out;
+}
+
+/* The kernel may look at a page just when it is to be moved (compaction,
+ * DAMON): what is not pinned for good goes at the second or third try. */
+static long order(struct hz_engine *e, uint32_t first, uint32_t n)
+{
+	long out = order_once(e, first, n);
+
+	for (unsigned i = 0; i < 2 && out < (long)n; i++)
+		out = order_once(e, first, n);
 	return out;
 }
 
