@@ -153,6 +153,19 @@ static int move_some(int fd, char *dst, char *src, size_t len, size_t *done)
 	return *done == len ? 0 : -EAGAIN;
 }
 
+/* Linux 6.18 was seen to move a page more than it counts when it stops half
+ * way. Nothing was at dst before, so what lies there behind the counted pages
+ * is such a page; where there is none this fails at once. */
+static void return_uncounted(int fd, char *dst, char *src, size_t len,
+			     size_t done)
+{
+	size_t back;
+
+	while (done < len && move_some(fd, src + done, dst + done,
+				       HZ_PAGE_SIZE, &back) == 0)
+		done += HZ_PAGE_SIZE;
+}
+
 /* All or nothing: a block of which the program sees one half and a frame has
  * the other must not exist. The way back is free: what just moved is
  * exclusive and nobody can have pinned it. */
@@ -161,9 +174,10 @@ static int uffd_move(int fd, void *dst, void *src, size_t len)
 	size_t done, back;
 	int rc = move_some(fd, dst, src, len, &done);
 
-	if (rc == 0 || !done)
-		return rc;
-	if (move_some(fd, src, dst, done, &back) == 0)
+	if (rc == 0)
+		return 0;
+	return_uncounted(fd, dst, src, len, done);
+	if (!done || move_some(fd, src, dst, done, &back) == 0)
 		return rc;
 	/* Cannot be, but bytes matter more than reasons: copy the rest. */
 	if (uffd_copy(fd, (char *)src + back, (char *)dst + back,

@@ -48,10 +48,11 @@ static bool unmap(struct hz_engine *e, uint32_t b)
 	if (f == HZ_NONE)
 		return false;
 	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
-	rc = move_out(e, b, f);
-	if (rc == -EBUSY && blk->fork_gen != e->fork_gen &&
-	    hz_fork_reclaim(e, b))
-		rc = move_out(e, b, f);
+	/* Shared with a relative: evicting it would free nothing, and a move
+	 * that stops half way is best not begun. */
+	rc = blk->fork_gen == e->fork_gen || hz_fork_reclaim(e, b) ?
+		     move_out(e, b, f) :
+		     -EBUSY;
 	if (rc < 0) {
 		hz_frame_set(e, f, HZ_FRAME_EMPTY);
 		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
@@ -328,7 +329,7 @@ static bool reclaim_dead(struct hz_engine *e, uint32_t b)
 	if (f == HZ_NONE)
 		return false;
 	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
-	if (move_out(e, b, f) == 0) {
+	if (blk->fork_gen == e->fork_gen && move_out(e, b, f) == 0) {
 		hz_frame_set(e, f, HZ_FRAME_FREE);
 	} else {
 		/* Pinned or shared, but nobody's: let the kernel have it. */

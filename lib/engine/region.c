@@ -201,8 +201,11 @@ static bool move_one(struct hz_engine *e, uint32_t from, uint32_t to)
 	case HZ_BLK_RESIDENT:
 		/* Under the lock: a move faults nobody, and both blocks are
 		 * the caller's alone, so that no passing state is needed. */
-		rc = e->fault->move(e->uffd, hz_block_addr(e, to),
-				    hz_block_addr(e, from), HZ_BLOCK_SIZE);
+		rc = src->fork_gen != e->fork_gen ?
+			     -EBUSY :
+			     e->fault->move(e->uffd, hz_block_addr(e, to),
+					    hz_block_addr(e, from),
+					    HZ_BLOCK_SIZE);
 		if (rc < 0)
 			return false;
 		move_record(e, from, to);
