@@ -233,6 +233,12 @@ static void *alloc_locked(struct hz_engine *e, size_t size, size_t align,
 	return p;
 }
 
+/* Ranges are aligned within the region: no better than its base is. */
+static bool can_align(const struct hz_engine *e, size_t align)
+{
+	return align <= hz_arena_len && (uintptr_t)e->base % align == 0;
+}
+
 /* More than the tiers can hold is refused here and becomes ENOMEM or the next
  * allocator's matter, as it would be without us. */
 static bool fits(const struct hz_engine *e, size_t size, size_t align)
@@ -241,8 +247,8 @@ static bool fits(const struct hz_engine *e, size_t size, size_t align)
 		((uint64_t)e->cap << HZ_BLOCK_SHIFT) + e->store.size;
 
 	if (!e->armed)
-		return align <= hz_arena_len; /* below the threshold */
-	return size <= capacity && align <= hz_arena_len &&
+		return can_align(e, align); /* below the threshold */
+	return size <= capacity && can_align(e, align) &&
 	       hz_range_total(e->ranges) + size <= (uint64_t)e->blocks
 							   << HZ_BLOCK_SHIFT;
 }

@@ -20,6 +20,8 @@
 
 /* Blocks moved in one hold of the lock: about a millisecond. */
 #define MOVE_BATCH 16u
+/* Of the region: the largest alignment that a range can be asked for. */
+#define BASE_ALIGN ((uint64_t)1 << 30)
 
 bool hz_region_reserve(struct hz_engine *e, uint64_t bytes)
 {
@@ -27,7 +29,9 @@ bool hz_region_reserve(struct hz_engine *e, uint64_t bytes)
 	 * it fits. */
 	while (bytes >= 64 * HZ_BLOCK_SIZE) {
 		bytes = hz_align_down(bytes, HZ_BLOCK_SIZE);
-		e->base = hz_os_reserve_aligned(bytes, HZ_BLOCK_SIZE);
+		e->base = hz_os_reserve_aligned(
+			bytes, bytes >= BASE_ALIGN ? BASE_ALIGN :
+						     HZ_BLOCK_SIZE);
 		if (e->base)
 			break;
 		bytes /= 2;
