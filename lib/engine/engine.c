@@ -347,13 +347,14 @@ static void *aux_main(void *arg)
 
 /* ---- start ---- */
 
+/* Not `changed`: threads of the program wait for blocks also before the engine
+ * runs. As a static object it needs no call. */
 static void init_conds(struct hz_engine *e)
 {
 	pthread_condattr_t attr;
 
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&e->changed, &attr);
 	pthread_cond_init(&e->asked, &attr);
 	pthread_cond_init(&e->answered, &attr);
 	pthread_condattr_destroy(&attr);

@@ -189,10 +189,12 @@ void hz_arena_fork_prepare(void)
 	if (fork_state.held)
 		hz_engine_call(&quiesce);
 	hz_lock(&e->lock);
-	if (!fork_state.held)
-		return;
+	/* Also before the engine runs: who works on a block does not exist in
+	 * the child. */
 	while (passing(e) || e->totals.count[HZ_BLK_STAGED])
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
+	if (!fork_state.held)
+		return;
 	fork_state.store_fd = borrow_store(e);
 	fork_state.no_row = hz_slots_fork_prepare(e->slots) < 0;
 }
@@ -327,6 +329,7 @@ void hz_arena_fork_child(void)
 
 	hz_engine_release_start(true);
 	hz_lock_reset(&e->lock);
+	pthread_cond_init(&e->changed, NULL); /* its waiters were not forked */
 	fill_holes(e);
 	e->fork_gen++;
 	for (unsigned i = 0; i < HZ_RELATIVES; i++)
