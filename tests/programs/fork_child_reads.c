@@ -30,7 +30,7 @@ static void arrange(unsigned how, unsigned seed)
 {
 	fill(p, LEN, seed);
 	if (how)
-		CHECK(evicted(p, LEN));
+		CHECK(evicted_soon(p, LEN));
 	if (how == 2)
 		for (size_t i = 0; i < LEN; i += 2 * BLOCK)
 			(void)*(volatile char *)(p + i);
@@ -83,7 +83,7 @@ static void family(unsigned how)
 	wait_one(done);
 	CHECK(status_of(pid) == 0);
 	CHECK(filled(p, LEN, how + 400));
-	CHECK(evicted(p, LEN)); /* nobody shares it any more */
+	CHECK(evicted_soon(p, LEN)); /* nobody shares it any more */
 	CHECK(filled(p, LEN, how + 400));
 }
 

@@ -24,7 +24,7 @@ static char **arguments(void)
 	argv[1] = strcpy(p + 3 * BLOCK, "-c");
 	argv[2] = strcpy(p + 4 * BLOCK, "exit 7");
 	argv[3] = NULL;
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	return argv;
 }
 
@@ -66,7 +66,7 @@ static void by_system(void)
 	char *command = strcpy(p + BLOCK, "exit 9");
 	int status;
 
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	status = system(command);
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 9);
 }
@@ -77,10 +77,10 @@ static void by_popen(void)
 	char *line = p + BLOCK;
 
 	strcpy(line, "echo one two");
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	f = popen(line, "r");
 	NEED(f);
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	CHECK(fgets(line, 100, f) && !strcmp(line, "one two\n"));
 	CHECK(pclose(f) == 0);
 }
@@ -96,7 +96,7 @@ int main(void)
 		by_system();
 		by_popen();
 		fill(p, LEN, (unsigned)i);
-		CHECK(evicted(p, LEN));
+		CHECK(evicted_soon(p, LEN));
 		CHECK(filled(p, LEN, (unsigned)i));
 	}
 	return tiered_end();

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	NEED(!pipe(ready));
 	p = map(LEN);
 	fill(p, LEN, 1);
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	for (int i = 0; i < KILLS; i++) {
 		pid_t pid = fork();
 		char c;
@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 		CHECK(filled(p, LEN, 1));
 	}
 	fill(p, LEN, 3);
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	CHECK(filled(p, LEN, 3));
 	CHECK(counter("store_full") == 0);
 	return tiered_end();

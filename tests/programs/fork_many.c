@@ -56,11 +56,11 @@ int main(void)
 	reap();
 	/* The budget holds again: all of it can leave, nothing is shared. */
 	over = counter("over_budget");
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	CHECK(filled(p, LEN, 1));
 	fill(p, LEN, 3);
 	CHECK(filled(p, LEN, 3));
-	CHECK(evicted(p, LEN));
+	CHECK(evicted_soon(p, LEN));
 	CHECK(counter("over_budget") == over);
 	CHECK(filled(p, LEN, 3));
 	CHECK(!munmap(p, LEN));

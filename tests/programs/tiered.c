@@ -67,6 +67,16 @@ bool evicted(void *p, size_t len)
 	return !works || evict(p, len) == (long)(to > from ? to - from : 0);
 }
 
+bool evicted_soon(void *p, size_t len)
+{
+	for (int i = 0; i < 500; i++) {
+		if (evicted(p, len))
+			return true;
+		usleep(20000);
+	}
+	return false;
+}
+
 bool owned(const void *p)
 {
 	return works && horizon_owns(p);

@@ -54,6 +54,9 @@ int tiered_end(void);
 long evict(void *p, size_t len);
 /* All of them are out, or this is a plain run. */
 bool evicted(void *p, size_t len);
+/* The same, within some seconds: that a child has ended, and shares nothing
+ * any more, is noticed a moment later. */
+bool evicted_soon(void *p, size_t len);
 bool owned(const void *p);
 uint64_t counter(const char *name);
 
