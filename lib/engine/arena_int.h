@@ -40,6 +40,10 @@ void *hz_arena_resize(void *p, size_t size, bool may_move);
 void hz_arena_clear(struct hz_engine *e, char *from, char *to);
 /* Hand all blocks that p touches to the kernel. No lock held. */
 void hz_arena_hand_over(struct hz_engine *e, struct hz_part p);
+/* The same, for a mapping that the program puts there. No lock held. */
+void hz_arena_make_way(struct hz_engine *e, struct hz_part p);
+/* munmap(2) of p, which lies in the region: 0 or -errno. No lock held. */
+int hz_arena_unmap_part(struct hz_engine *e, struct hz_part p);
 
 /* ---- part.c; none is called with the lock held ---- */
 /* What of [addr, addr + len) lies in the region. */
@@ -60,5 +64,8 @@ void hz_part_touch(struct hz_engine *e, char *from, char *to);
 /* Does p touch a block that belongs to no mapping; one that is the kernel's? */
 bool hz_part_hole(struct hz_engine *e, struct hz_part p);
 bool hz_part_native(struct hz_engine *e, struct hz_part p);
+/* No page and no access there any more. The address space stays reserved, so
+ * that no other mapping lands in the region. */
+void hz_part_punch(struct hz_part p);
 
 #endif

@@ -7,7 +7,9 @@
 #include "config.h"
 #endif
 #include <string.h>
+#include <sys/mman.h>
 
+#include "base/os.h"
 #include "engine/arena.h"
 #include "engine/arena_int.h"
 #include "engine/engine.h"
@@ -107,4 +109,15 @@ bool hz_part_native(struct hz_engine *e, struct hz_part p)
 		if (e->blk[b].state == HZ_BLK_NATIVE)
 			return true;
 	return false;
+}
+
+void hz_part_punch(struct hz_part p)
+{
+	size_t len = (size_t)(p.to - p.from);
+
+	hz_os.mmap(p.from, len, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+		   0);
+	/* Like its neighbours, or it could never be one mapping with them. */
+	hz_os.madvise(p.from, len, MADV_HUGEPAGE);
 }

@@ -6,15 +6,14 @@
  * touches back to the kernel, with their content, and passes the call on.
  * Such blocks are NATIVE: resident, outside the budget, until they are freed.
  *
- * Rests on mmap(2), mremap(2), mprotect(2). See also part.c and advise.c.
+ * Rests on mmap(2), munmap(2), mprotect(2). See also part.c, remap.c and
+ * advise.c.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -22,10 +21,6 @@
 #include "engine/arena.h"
 #include "engine/arena_int.h"
 #include "engine/engine.h"
-
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
-#endif
 
 /* ---- mmap ---- */
 
@@ -50,21 +45,13 @@ static uint32_t unit_at(struct hz_engine *e, const char *addr)
 	return (uint32_t)((size_t)(addr - e->base) >> HZ_UNIT_SHIFT);
 }
 
-/* Half a block goes: the other half is the kernel's from now on. The address
- * space stays reserved, so that no other mapping lands in the region. */
-static void punch(char *from, char *to)
-{
-	hz_os.mmap(from, (size_t)(to - from), PROT_NONE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-		   0);
-}
-
+/* Half a block goes: the other half is the kernel's from now on. */
 static void unmap_piece(struct hz_engine *e, uint32_t b, struct hz_part piece)
 {
 	if (hz_part_whole(piece))
 		return;
 	hz_region_uncapture(e, b, 1);
-	punch(piece.from, piece.to);
+	hz_part_punch(piece);
 }
 
 /* Blocks of which nothing but the units [from, to) is in use: what the kernel
@@ -178,7 +165,7 @@ static int unmap_range(struct hz_engine *e, struct hz_range *r,
 	return cut_units(e, with_gone(e, p));
 }
 
-static int munmap_inside(struct hz_engine *e, struct hz_part p)
+int hz_arena_unmap_part(struct hz_engine *e, struct hz_part p)
 {
 	int rc = 0;
 	HZ_SCOPED_LOCK(&e->lock);
@@ -219,7 +206,7 @@ int hz_arena_munmap(void *addr, size_t len)
 	if (end > e->base + hz_arena_len)
 		rc = hz_os.munmap(p.to, (size_t)(end - p.to));
 	if (rc == 0)
-		rc = munmap_inside(e, p);
+		rc = hz_arena_unmap_part(e, p);
 	hz_gate_leave(&g);
 	return rc;
 }
@@ -263,7 +250,7 @@ void hz_arena_hand_over(struct hz_engine *e, struct hz_part p)
 }
 
 /* The program maps something there, perhaps where it had unmapped before. */
-static void make_way(struct hz_engine *e, struct hz_part p)
+void hz_arena_make_way(struct hz_engine *e, struct hz_part p)
 {
 	uint32_t first = unit_at(e, p.from);
 
@@ -280,7 +267,7 @@ int hz_arena_yield(void *addr, size_t len)
 	struct hz_gate g;
 
 	hz_gate_enter(&g);
-	make_way(e, hz_part_inside(e, addr, len));
+	hz_arena_make_way(e, hz_part_inside(e, addr, len));
 	hz_gate_leave(&g);
 	return 0;
 }
@@ -307,81 +294,4 @@ int hz_arena_mprotect(void *addr, size_t len, int prot)
 	}
 	hz_gate_leave(&g);
 	return rc;
-}
-
-/* ---- mremap ---- */
-
-static bool is_whole_range(struct hz_engine *e, char *addr, size_t len)
-{
-	struct hz_range *r;
-	HZ_SCOPED_LOCK(&e->lock);
-
-	r = hz_arena_range(e, addr);
-	return r && r->kind == HZ_RANGE_MAP && hz_range_addr(e, r) == addr &&
-	       hz_align_up(r->bytes, HZ_PAGE_SIZE) ==
-		       hz_align_up(len, HZ_PAGE_SIZE);
-}
-
-/* What mremap(2) took away is a hole: fill it, and end its ranges. */
-static void left_behind(struct hz_engine *e, struct hz_part p)
-{
-	if (p.from >= p.to)
-		return;
-	punch(p.from, p.to);
-	munmap_inside(e, p);
-}
-
-/* The kernel moves or shrinks it; the old place stays reserved. */
-static long remap_native(struct hz_engine *e, char *old, size_t old_len,
-			 size_t new_len, int flags, void *new_addr)
-{
-	struct hz_part gone =
-		hz_part_inside(e, old, hz_align_up(old_len, HZ_PAGE_SIZE));
-	int saved = errno;
-	long at;
-
-	if (hz_arena_meets(old, old_len))
-		hz_arena_hand_over(e, hz_part_inside(e, old, old_len));
-	if (flags & MREMAP_FIXED && hz_arena_meets(new_addr, new_len))
-		make_way(e, hz_part_inside(e, new_addr, new_len));
-	at = syscall(SYS_mremap, old, old_len, new_len, flags, new_addr);
-	if (at == -1)
-		at = -errno;
-	errno = saved;
-	if (at < 0 || flags & MREMAP_DONTUNMAP)
-		return at;
-	if ((char *)at == old)
-		gone.from = hz_max(gone.from,
-				   old + hz_align_up(new_len, HZ_PAGE_SIZE));
-	left_behind(e, gone);
-	return at;
-}
-
-long hz_arena_mremap(void *old, size_t old_len, size_t new_len, int flags,
-		     void *new_addr)
-{
-	struct hz_engine *e = &hz_engine;
-	struct hz_gate g;
-	long at;
-
-	if (!new_len || !old_len || (uintptr_t)old % HZ_PAGE_SIZE ||
-	    (flags && !(flags & MREMAP_MAYMOVE)) ||
-	    flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP))
-		return -EINVAL;
-	hz_gate_enter(&g);
-	if (hz_part_hole(e, hz_part_inside(e, old, old_len))) {
-		at = -EFAULT;
-	} else if (!(flags & ~MREMAP_MAYMOVE) && hz_arena_owns(old) &&
-		   is_whole_range(e, old, old_len) &&
-		   !hz_part_native(e, hz_part_inside(e, old, old_len))) {
-		void *p =
-			hz_arena_resize(old, hz_align_up(new_len, HZ_PAGE_SIZE),
-					flags & MREMAP_MAYMOVE);
-
-		at = p ? (long)p : -ENOMEM;
-	} else {
-		at = remap_native(e, old, old_len, new_len, flags, new_addr);
-	}
-	hz_gate_leave(&g);
-	return at;
 }

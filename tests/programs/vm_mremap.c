@@ -6,6 +6,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <pthread.h>
 #include <sys/mman.h>
 #include "tiered.h"
 
@@ -188,6 +189,71 @@ static void shrink_protected(void)
 	CHECK(!munmap(p, LEN / 2) && faults_on_read(p));
 }
 
+/* Part of it was mapped anew: for the program that is one mapping. */
+static void mapped_over(int flags)
+{
+	char *p = map(LEN), *to = NULL, *q;
+
+	fill(p, LEN, 15);
+	mix(p, LEN);
+	CHECK(mmap(p + 3 * MIB, BLOCK, RW, ANON | MAP_FIXED, -1, 0) ==
+	      p + 3 * MIB);
+	CHECK(zeros(p + 3 * MIB, BLOCK));
+	fill_at(p + 3 * MIB, BLOCK, 15, 3 * MIB);
+	if (flags & MREMAP_FIXED)
+		to = mmap(NULL, 2 * LEN, PROT_NONE, ANON, -1, 0);
+	q = mremap(p, LEN, 2 * LEN, MREMAP_MAYMOVE | flags, to);
+	NEED(q != MAP_FAILED);
+	CHECK(!to || q == to);
+	CHECK(filled(q, LEN, 15));
+	CHECK(zeros(q + LEN, LEN));
+	CHECK(faults_on_read(p) && faults_on_read(p + LEN - 1));
+	q = mremap(q, 2 * LEN, 3 * LEN, MREMAP_MAYMOVE);
+	NEED(q != MAP_FAILED);
+	CHECK(filled(q, LEN, 15));
+	CHECK(!munmap(q, 3 * LEN));
+}
+
+static bool small_end;
+
+/* Its mappings must not land where one of ours was just now. */
+static void *small_mappings(void *arg)
+{
+	unsigned seed = 0;
+
+	while (!__atomic_load_n(&small_end, __ATOMIC_ACQUIRE)) {
+		char *p = mmap(NULL, 256 * KIB, RW, ANON, -1, 0);
+
+		NEED(p != MAP_FAILED);
+		fill(p, 256 * KIB, ++seed);
+		CHECK(filled(p, 256 * KIB, seed));
+		CHECK(!munmap(p, 256 * KIB));
+	}
+	return arg;
+}
+
+static void beside_small_mappings(void)
+{
+	pthread_t id;
+
+	NEED(!pthread_create(&id, NULL, small_mappings, NULL));
+	for (unsigned i = 0; i < 30; i++) {
+		char *p = map(LEN), *q;
+
+		fill(p, LEN, i);
+		NEED(!mprotect(p, LEN, PROT_READ));
+		NEED(!mprotect(p, LEN, RW));
+		CHECK(mremap(p, LEN, LEN / 2, 0) == p);
+		q = mremap(p, LEN / 2, LEN, MREMAP_MAYMOVE);
+		NEED(q != MAP_FAILED);
+		CHECK(filled(q, LEN / 2, i));
+		CHECK(!munmap(q, LEN));
+	}
+	__atomic_store_n(&small_end, true, __ATOMIC_RELEASE);
+	NEED(!pthread_join(id, NULL));
+	small_end = false;
+}
+
 static void errors(void)
 {
 	char *p = map(LEN);
@@ -225,6 +291,9 @@ int main(void)
 		middle_part();
 		dontunmap();
 		shrink_protected();
+		mapped_over(0);
+		mapped_over(MREMAP_FIXED);
+		beside_small_mappings();
 		errors();
 	}
 	CHECK(counter("range_bytes") == bytes);
