@@ -81,6 +81,7 @@ static bool make_tables(struct hz_engine *e)
 		return false;
 	e->ranges = hz_ranges_init(rmem, e->blocks, most);
 	e->plan = hz_plan_init(pmem, e->blocks, (uint32_t)hz_knobs.read_ahead);
+	hz_plan_learning(e->plan, hz_knobs.learn);
 	return true;
 }
 

@@ -76,6 +76,8 @@ struct hz_frame {
 	uint32_t block;
 	uint64_t hash[2]; /* of the content being written */
 	struct hz_xfer xfer;
+	uint64_t began;	  /* ns; when the transfer was submitted */
+	uint32_t company; /* transfers in flight then, this one included */
 };
 
 /* What a thread of the program asks of hz-aux; on the caller's stack. */
@@ -245,8 +247,12 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 		   uint64_t now);
 /* Map the frame of block b (READY, STAGED or FILLING). Lock held; drops it. */
 void hz_fill_map(struct hz_engine *e, uint32_t b, bool clear_first);
+/* Read what the plan expects to be used next. Lock held. */
+void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w);
 /* Give frames to faults that wait for them. Lock held; may drop it. */
 void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w);
+/* A transfer on frame f was submitted by this worker. Lock held. */
+void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f);
 /* A transfer of this thread's queue ended. Lock held; may drop it. */
 void hz_fill_done(struct hz_engine *e, struct hz_worker *w,
 		  struct hz_xfer *x);
@@ -260,6 +266,9 @@ void hz_fill_orphan(struct hz_engine *e, uint32_t f);
 /* One step of the plan. Lock held; drops it. False when there was nothing to
  * do. hz-engine only. */
 bool hz_evict_step(struct hz_engine *e, struct hz_worker *w);
+/* Put blocks on trial that the plan wants to see used. Lock held; drops it.
+ * hz-engine only. */
+void hz_evict_probe(struct hz_engine *e, struct hz_worker *w);
 /* Carry out e->order. Lock held; drops it. hz-engine only. */
 void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w);
 void hz_evict_done(struct hz_engine *e, uint32_t f, int res);

@@ -5,7 +5,8 @@
  * A block is first moved to an empty frame slot: from then on a touch is a
  * fault, and the content stands still. Then it is compared: all zeros need
  * no slot, a hash equal to the slot's needs no write. Only what changed is
- * written. A touch at any point before the write turns the eviction back at
+ * written; what has always changed so far is compared now and then only, for
+ * a hash takes as long as half of the write. A touch at any point before the write turns the eviction back at
  * the price of one move; during the write it waits for its end.
  */
 #ifdef HAVE_CONFIG_H
@@ -23,6 +24,7 @@
 
 #define FULL_NS	    1000000000ull
 #define FAILED_MOST 8u /* writes that fail in a row */
+#define PROBES_MOST 32u /* in one pass: about two milliseconds */
 #define NO_SPACE    "no space left on the store's file system"
 
 /* ---- unmapping ---- */
@@ -85,19 +87,35 @@ struct look {
 	uint64_t hash[2];
 };
 
+/* Two evictions in CHANGED_EVERY: one to have a hash, one to compare it. */
+#define CHANGED_SURE  4u
+#define CHANGED_EVERY 16u
+
+static bool worth_a_hash(const struct hz_block *blk)
+{
+	return blk->changed < CHANGED_SURE ||
+	       blk->changed % CHANGED_EVERY < 2 || hz_knobs.verify;
+}
+
+static bool has_hash(const struct hz_block *blk)
+{
+	return (blk->flags & HZ_BLKF_SLOT) && (blk->hash[0] || blk->hash[1]);
+}
+
 static struct look look_at(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
 	const void *mem = hz_frame_addr(e, blk->frame);
+	bool hash = worth_a_hash(blk);
 	struct look l = {0};
 
 	hz_block_set(&e->totals, blk, HZ_BLK_HASHING);
 	hz_unlock(&e->lock);
 	l.zero = hz_is_zero(mem, HZ_BLOCK_SIZE);
-	if (!l.zero)
+	if (!l.zero && hash)
 		hz_checksum(mem, HZ_BLOCK_SIZE, l.hash);
 	hz_lock(&e->lock);
-	l.clean = (blk->flags & HZ_BLKF_SLOT) && blk->hash[0] == l.hash[0] &&
+	l.clean = has_hash(blk) && blk->hash[0] == l.hash[0] &&
 		  blk->hash[1] == l.hash[1];
 	return l;
 }
@@ -214,9 +232,8 @@ static bool start_write(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		hz_fill_map(e, b, false);
 		return false;
 	}
-	w->inflight++;
+	hz_fill_began(e, w, blk->frame);
 	e->writing++;
-	fr->io = true;
 	hz_block_set(&e->totals, blk, HZ_BLK_WRITING);
 	return true;
 }
@@ -240,6 +257,7 @@ static bool put_away(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		leave_frame(e, b, HZ_BLK_ZERO, HZ_FRAME_ZERO);
 		return true;
 	}
+	blk->changed = l.clean ? 0 : blk->changed + 1;
 	if (l.clean) {
 		hz_stat_add(HZ_STAT_clean_drops, 1);
 		leave_frame(e, b, HZ_BLK_STORED, HZ_FRAME_FREE);
@@ -385,6 +403,14 @@ static bool carry_out(struct hz_engine *e, struct hz_worker *w,
 	return blk->state == HZ_BLK_STAGED && put_away(e, w, c.block);
 }
 
+static void settle(struct hz_engine *e, struct hz_worker *w, struct hz_choice c)
+{
+	if (carry_out(e, w, c))
+		hz_plan_done(e->plan, c);
+	else
+		hz_plan_refused(e->plan, c);
+}
+
 bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 {
 	struct hz_choice c;
@@ -393,14 +419,24 @@ bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 		return true;
 	if (e->frozen || e->no_evict)
 		return false;
-	c = hz_plan_choose(e->plan);
+	c = hz_plan_choose(e->plan, e->waiting);
 	if (c.action == HZ_ACT_NONE)
 		return false;
-	if (carry_out(e, w, c))
-		hz_plan_done(e->plan, c);
-	else
-		hz_plan_refused(e->plan, c);
+	settle(e, w, c);
 	return true;
+}
+
+void hz_evict_probe(struct hz_engine *e, struct hz_worker *w)
+{
+	if (e->frozen || e->no_evict || !hz_plan_probes(e->plan))
+		return;
+	for (unsigned i = 0; i < PROBES_MOST; i++) {
+		struct hz_choice c = hz_plan_probe(e->plan);
+
+		if (c.action == HZ_ACT_NONE)
+			break;
+		settle(e, w, c);
+	}
 }
 
 void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w)

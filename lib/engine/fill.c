@@ -24,6 +24,8 @@
 
 /* Frames that read-ahead leaves to demand faults. */
 #define AHEAD_RESERVE 2
+/* Blocks that the plan is asked for at once. */
+#define AHEAD_MOST 64
 /* Reads of one block before its content counts as lost. */
 #define READ_TRIES 3
 
@@ -147,6 +149,25 @@ static void fill_zero(struct hz_engine *e, uint32_t b, uint32_t f, bool zeros)
 
 /* ---- reading ---- */
 
+void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f)
+{
+	struct hz_frame *fr = &e->frame[f];
+
+	w->inflight++;
+	fr->io = true;
+	fr->began = hz_os.now();
+	fr->company = e->reader.inflight + e->writer.inflight;
+}
+
+/* Little's law: of n transfers that are always in flight one ends in a n-th of
+ * the time that each takes. */
+static void learn_rate(struct hz_engine *e, const struct hz_frame *fr)
+{
+	uint64_t took = hz_os.now() - fr->began;
+
+	hz_plan_transfer(e->plan, took / hz_max(fr->company, 1u));
+}
+
 static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		       uint32_t f)
 {
@@ -159,8 +180,7 @@ static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		hz_frame_set(e, f, HZ_FRAME_FREE);
 		return false;
 	}
-	w->inflight++;
-	fr->io = true;
+	hz_fill_began(e, w, f);
 	fr->tries = 0;
 	fr->block = b;
 	blk->frame = f;
@@ -235,21 +255,24 @@ void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w)
 	}
 }
 
-static void read_ahead(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 {
-	uint32_t next[64];
+	uint32_t next[AHEAD_MOST];
 	unsigned n;
 
-	if (e->frozen || e->waiting || !w)
+	if (e->frozen || e->waiting || hz_free_frames(e) <= AHEAD_RESERVE ||
+	    w->inflight + AHEAD_RESERVE >= e->depth)
 		return;
-	n = hz_plan_ahead(e->plan, b, next, hz_array_len(next));
+	n = hz_plan_ahead(e->plan, next, hz_array_len(next));
 	for (unsigned i = 0; i < n; i++) {
 		bool zeros;
 		uint32_t f;
 
 		if (next[i] >= e->blocks ||
-		    e->blk[next[i]].state != HZ_BLK_STORED)
+		    e->blk[next[i]].state != HZ_BLK_STORED) {
+			hz_plan_absent(e->plan, next[i]);
 			continue;
+		}
 		if (hz_free_frames(e) <= AHEAD_RESERVE ||
 		    w->inflight + AHEAD_RESERVE >= e->depth)
 			break;
@@ -275,6 +298,8 @@ static void note(struct hz_engine *e, uint32_t b, enum hz_access how,
 	struct hz_range *r = hz_range_at(e->ranges, b * HZ_UNITS_PER_BLOCK);
 
 	hz_plan_access(e->plan, b, how, now);
+	if (hz_plan_probes(e->plan))
+		hz_engine_kick(&e->writer);
 	if (r) {
 		r->faults++;
 		r->last_fault = now;
@@ -296,8 +321,8 @@ static void fault_missing(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	/* First come, first served: do not overtake who waits already. */
 	if (e->waiting || !serve(e, w, b))
 		wait_for_frame(e, b);
-	if (!zero && w)
-		read_ahead(e, w, b);
+	if (w)
+		hz_fill_ahead(e, w);
 }
 
 static void fault_in_frame(struct hz_engine *e, struct hz_worker *w, uint32_t b,
@@ -314,8 +339,8 @@ static void fault_in_frame(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		hz_stat_add(HZ_STAT_move_in_bytes, HZ_BLOCK_SIZE);
 	hz_fill_map(e, b, false);
 	note(e, b, ahead ? HZ_ACCESS_AHEAD : HZ_ACCESS_SOFT, now);
-	if (ahead)
-		read_ahead(e, w, b);
+	if (w)
+		hz_fill_ahead(e, w);
 }
 
 /* The page should be there. If it is not, the program discarded it with a
@@ -482,6 +507,7 @@ void hz_fill_done(struct hz_engine *e, struct hz_worker *w, struct hz_xfer *x)
 
 	w->inflight--;
 	e->frame[f].io = false;
+	learn_rate(e, &e->frame[f]);
 	if (write)
 		hz_evict_done(e, f, x->res);
 	else

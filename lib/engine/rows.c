@@ -101,6 +101,19 @@ static void refresh(void *arg, struct hz_range *r)
 	hz_stats_put_range(r->stats_row, &row);
 }
 
+static void refresh_learned(const struct hz_engine *e)
+{
+	static uint64_t hits, misses; /* reported so far */
+	struct hz_plan_learned l = hz_plan_learned(e->plan);
+
+	hz_stat_gauge(HZ_STAT_learn_period, HZ_STAT_learn_period, l.period);
+	hz_stat_gauge(HZ_STAT_learn_locked, HZ_STAT_learn_locked, l.locked);
+	hz_stat_add(HZ_STAT_learn_hits, l.hits - hits);
+	hz_stat_add(HZ_STAT_learn_misses, l.misses - misses);
+	hits = l.hits;
+	misses = l.misses;
+}
+
 void hz_rows_refresh(struct hz_engine *e)
 {
 	static uint64_t last;
@@ -114,5 +127,6 @@ void hz_rows_refresh(struct hz_engine *e)
 	last = now;
 	hz_stat_gauge(HZ_STAT_store_resident, HZ_STAT_store_peak,
 		      (uint64_t)hz_slots_used(e->slots) << HZ_BLOCK_SHIFT);
+	refresh_learned(e);
 	hz_range_each(e->ranges, refresh, &w);
 }

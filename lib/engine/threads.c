@@ -93,6 +93,8 @@ static void finish_reads(struct hz_engine *e, struct hz_worker *w,
 	HZ_SCOPED_LOCK(&e->lock);
 
 	finish_all(e, w, done, n);
+	if (n > 0)
+		hz_fill_ahead(e, w);
 	/* A block that came in can be evicted, and a frame may be free:
 	 * hz-engine knows of neither. */
 	if (n > 0 && e->waiting)
@@ -214,6 +216,7 @@ static void balance(struct hz_engine *e, struct hz_worker *w)
 		finish_ready(e, w);
 		/* After it: what it freed must not wait for a tick. */
 		hz_fill_waiting(e, w);
+		hz_fill_ahead(e, w);
 	}
 	relieve(e, w);
 }
@@ -262,7 +265,9 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 	give_back(e);
 	hz_fill_waiting(e, w);
 	grow(e, w);
+	hz_evict_probe(e, w);
 	balance(e, w);
+	hz_fill_ahead(e, w);
 	hz_evict_ordered(e, w);
 	decay(e);
 	hz_rows_refresh(e);

@@ -55,8 +55,10 @@ struct hz_block {
 	uint32_t frame;	   /* HZ_NONE or the frame that holds the content */
 	uint32_t slot;	   /* HZ_NONE or its place in the store */
 	uint32_t wait_next; /* link of the waiting list */
-	uint64_t hash[2];   /* of the slot's content; valid with _SLOT */
+	uint64_t hash[2];   /* of the slot's content; valid with _SLOT; two
+			     * zeros: it was not computed */
 	uint64_t wanted_ns; /* when the oldest waiting fault was read */
+	uint32_t changed;   /* times in a row that it left changed */
 };
 
 /* Totals by state; each is changed only by hz_block_set(). */

@@ -15,6 +15,12 @@
  * The default policy (plan_default.c) is scan-resistant: a loop larger than
  * the budget keeps a fixed part of the loop resident and streams the rest
  * through a small window, instead of missing always as LRU does.
+ *
+ * Under pressure the learned one (plan_learned.c) looks for a period: for a
+ * while every mapped block goes on trial soon after its use, so that each use
+ * is seen. A period found becomes a schedule, which is followed without
+ * sampling: the block that is needed last leaves, the one that is needed first
+ * is read. When it does not fit any more the default takes over again.
  */
 #ifndef HZ_PLAN_H
 #define HZ_PLAN_H
@@ -53,6 +59,10 @@ size_t hz_plan_bytes(uint32_t blocks);
 /* `read_ahead`: the most blocks that hz_plan_ahead() may return at once. */
 struct hz_plan *hz_plan_init(void *mem, uint32_t blocks, uint32_t read_ahead);
 
+/* Whether to look for a period; on after hz_plan_init(). To be called before
+ * anything else. */
+void hz_plan_learning(struct hz_plan *plan, bool on);
+
 /* Blocks that fit the budget (resident + in frames); may change any time. */
 void hz_plan_capacity(struct hz_plan *plan, uint32_t blocks);
 
@@ -62,18 +72,31 @@ void hz_plan_capacity(struct hz_plan *plan, uint32_t blocks);
 void hz_plan_access(struct hz_plan *plan, uint32_t block,
 		    enum hz_access how, uint64_t now);
 
-/* Blocks worth reading next, best first, after the last hz_plan_access().
- * `block` is the one just touched. The plan does not know which of them are
- * stored; the engine skips the others. Returns how many. */
-unsigned hz_plan_ahead(struct hz_plan *plan, uint32_t block, uint32_t *out,
-		       unsigned max);
+/* Blocks worth reading next, best first, after the last hz_plan_access(). The
+ * plan does not know which of them are stored; the engine skips the others.
+ * Returns how many. */
+unsigned hz_plan_ahead(struct hz_plan *plan, uint32_t *out, unsigned max);
 
 /* The engine began to read `block` ahead: it will hold a frame. */
 void hz_plan_prefetched(struct hz_plan *plan, uint32_t block);
 
-/* What to take next. The choice is not final: the engine answers with one of
- * the calls below before it asks again. */
-struct hz_choice hz_plan_choose(struct hz_plan *plan);
+/* It is not in the store: do not offer it again before it comes back and
+ * leaves once more. */
+void hz_plan_absent(struct hz_plan *plan, uint32_t block);
+
+/* A transfer was served: at the rate of now, a block takes `ns`. */
+void hz_plan_transfer(struct hz_plan *plan, uint64_t ns);
+
+/* What to take next. `must`: a thread waits for it; otherwise the answer may
+ * be that nothing is worth less than what would take its place. The choice is
+ * not final: the engine answers with one of the calls below before it asks
+ * again. */
+struct hz_choice hz_plan_choose(struct hz_plan *plan, bool must);
+
+/* A block to put on trial so that its next use is seen, or HZ_ACT_NONE. To be
+ * answered like a choice. hz_plan_probes() says whether it is worth asking. */
+struct hz_choice hz_plan_probe(struct hz_plan *plan);
+bool hz_plan_probes(const struct hz_plan *plan);
 
 /* The choice was carried out. */
 void hz_plan_done(struct hz_plan *plan, struct hz_choice choice);
@@ -87,6 +110,14 @@ void hz_plan_forget(struct hz_plan *plan, uint32_t block);
 
 /* The content of `from` lives on as `to` (realloc, mremap). */
 void hz_plan_rename(struct hz_plan *plan, uint32_t from, uint32_t to);
+
+/* What the learner knows. */
+struct hz_plan_learned {
+	uint32_t period; /* uses in it, 0: none is known */
+	bool locked;	 /* it is followed */
+	uint64_t hits, misses; /* events that it expected, and not; ever */
+};
+struct hz_plan_learned hz_plan_learned(const struct hz_plan *plan);
 
 /* Walk all lists and abort on a difference (HZ_DEBUG builds and unit tests);
  * O(blocks). */

@@ -41,12 +41,14 @@ size_t hz_plan_bytes(uint32_t blocks)
 {
 	size_t nodes = blocks * sizeof(struct hz_node);
 
-	return header_bytes() + hz_align_up(nodes, HZ_PAGE_SIZE);
+	return header_bytes() + hz_align_up(nodes, HZ_PAGE_SIZE) +
+	       hz_learned_bytes(blocks);
 }
 
 struct hz_plan *hz_plan_init(void *mem, uint32_t blocks, uint32_t read_ahead)
 {
 	struct hz_plan *plan = mem;
+	size_t nodes = blocks * sizeof(struct hz_node);
 
 	plan->lists.node = (struct hz_node *)((char *)mem + header_bytes());
 	plan->lists.blocks = blocks;
@@ -56,6 +58,8 @@ struct hz_plan *hz_plan_init(void *mem, uint32_t blocks, uint32_t read_ahead)
 	plan->luck = HZ_PLAN_ONE / 2;
 	plan->aim = HZ_PLAN_ONE;
 	hz_trace_init(&plan->trace, plan->ring, HZ_PLAN_EVENTS);
+	hz_learned_init(plan, (char *)plan->lists.node +
+				      hz_align_up(nodes, HZ_PAGE_SIZE));
 	return plan;
 }
 
@@ -112,7 +116,7 @@ static bool beats_trial(struct hz_plan *plan, uint32_t gap)
 {
 	uint32_t trial = hz_list_head(&plan->lists, HZ_LIST_TRIAL);
 	uint64_t wait =
-	        PATIENCE_LEAST + plan->luck * PATIENCE_LUCK / HZ_PLAN_ONE;
+		PATIENCE_LEAST + plan->luck * PATIENCE_LUCK / HZ_PLAN_ONE;
 
 	if (trial == HZ_NONE || gap == 0)
 		return false;
@@ -120,7 +124,7 @@ static bool beats_trial(struct hz_plan *plan, uint32_t gap)
 	return plan->tick - hz_plan_node(plan, trial)->stamp > wait;
 }
 
-static void note_gap(struct hz_plan *plan, uint32_t block)
+void hz_plan_note_gap(struct hz_plan *plan, uint32_t block)
 {
 	struct hz_node *n = hz_plan_node(plan, block);
 	uint32_t gap = hz_min(plan->tick - n->stamp, HZ_GAP_MAX);
@@ -136,12 +140,12 @@ static void note_gap(struct hz_plan *plan, uint32_t block)
 static void enter(struct hz_plan *plan, uint32_t block)
 {
 	earn(plan);
-	note_gap(plan, block);
+	hz_plan_note_gap(plan, block);
 	if (hz_plan_main_count(plan) < hz_plan_main_target(plan)) {
 		hz_plan_move(plan, block, HZ_LIST_MAIN);
 	} else if (beats_trial(plan, hz_plan_node(plan, block)->gap)) {
 		hz_plan_move(plan, hz_list_head(&plan->lists, HZ_LIST_TRIAL),
-		             HZ_LIST_DOOMED);
+			     HZ_LIST_DOOMED);
 		hz_plan_move(plan, block, HZ_LIST_MAIN);
 	} else {
 		hz_plan_move(plan, block, HZ_LIST_WINDOW);
@@ -162,13 +166,13 @@ static void touch(struct hz_plan *plan, uint32_t block, enum hz_access how)
 		plan->aim += (HZ_PLAN_ONE - plan->aim) >> HZ_PLAN_AIM_SHIFT;
 	if (list == HZ_LIST_TRIAL)
 		plan->luck =
-		        hz_min(plan->luck + (HZ_PLAN_ONE >> HZ_PLAN_LUCK_SHIFT),
-		               HZ_PLAN_ONE);
+			hz_min(plan->luck + (HZ_PLAN_ONE >> HZ_PLAN_LUCK_SHIFT),
+			       HZ_PLAN_ONE);
 	if (list == HZ_LIST_NONE || list == HZ_LIST_AHEAD)
 		enter(plan, block);
 	else
 		hz_plan_move(plan, block,
-		             list == HZ_LIST_WINDOW ? list : HZ_LIST_MAIN);
+			     list == HZ_LIST_WINDOW ? list : HZ_LIST_MAIN);
 	hz_plan_node(plan, block)->stamp = plan->tick;
 }
 
@@ -190,16 +194,23 @@ static void forgive(struct hz_plan *plan, enum hz_list_id list)
 }
 
 void hz_plan_access(struct hz_plan *plan, uint32_t block, enum hz_access how,
-                    uint64_t now)
+		    uint64_t now)
 {
+	uint32_t age;
+
 	if (block >= plan->lists.blocks)
 		return;
 	plan->tick++;
+	age = plan->tick - hz_plan_node(plan, block)->stamp;
 	hz_trace_add(&plan->trace, block, how, now);
 	plan->run = hz_learn_event(&plan->learn, block);
 	if (hz_plan_node(plan, block)->list == HZ_LIST_AHEAD)
 		hz_predict_used(plan->run);
-	touch(plan, block, how);
+	if (plan->mode == HZ_PLAN_WATCH)
+		touch(plan, block, how);
+	else
+		hz_learned_touch(plan, block);
+	hz_learned_event(plan, block, age, now);
 	forgive(plan, HZ_LIST_REFUSED);
 	forgive(plan, HZ_LIST_REFUSED_B);
 }
@@ -222,15 +233,16 @@ static uint32_t reach(const struct hz_plan *plan)
 	return hz_min(far, plan->read_ahead);
 }
 
-unsigned hz_plan_ahead(struct hz_plan *plan, uint32_t block, uint32_t *out,
-                       unsigned max)
+unsigned hz_plan_ahead(struct hz_plan *plan, uint32_t *out, unsigned max)
 {
 	struct hz_predict_where where = {.blocks = plan->lists.blocks,
-	                                 .missing = is_missing,
-	                                 .arg = plan};
+					 .missing = is_missing,
+					 .arg = plan};
 	uint32_t held = hz_plan_count(plan, HZ_LIST_AHEAD);
 	uint32_t window = hz_plan_window(plan), bound = window - window / 4;
 
+	if (plan->mode == HZ_PLAN_FOLLOW)
+		return hz_learned_ahead(plan, out, max);
 	/* The rest of the window is for blocks in use. */
 	if (!plan->run || held >= bound)
 		return 0;

@@ -60,8 +60,8 @@ static void age_refusals(struct hz_plan *plan)
 		hz_plan_move(plan, block, HZ_LIST_REFUSED_B);
 }
 
-static struct hz_choice take(struct hz_plan *plan, enum hz_action action,
-                             enum hz_list_id list)
+struct hz_choice hz_plan_take(struct hz_plan *plan, enum hz_action action,
+			      enum hz_list_id list)
 {
 	struct hz_choice c = {action, hz_list_head(&plan->lists, list)};
 
@@ -70,9 +70,10 @@ static struct hz_choice take(struct hz_plan *plan, enum hz_action action,
 
 /* Nothing else is left: what was refused before the last progress. When that
  * is used up as well the round ends, and the next one offers all again. */
-static struct hz_choice take_refused(struct hz_plan *plan)
+struct hz_choice hz_plan_take_refused(struct hz_plan *plan)
 {
-	struct hz_choice c = take(plan, HZ_ACT_EVICT, HZ_LIST_REFUSED_B);
+	struct hz_choice c =
+		hz_plan_take(plan, HZ_ACT_EVICT, HZ_LIST_REFUSED_B);
 
 	if (c.block == HZ_NONE) {
 		c.action = HZ_ACT_NONE;
@@ -83,37 +84,41 @@ static struct hz_choice take_refused(struct hz_plan *plan)
 	return c;
 }
 
-struct hz_choice hz_plan_choose(struct hz_plan *plan)
+struct hz_choice hz_plan_choose(struct hz_plan *plan, bool must)
 {
 	/* Victims of the last resort, worst first. */
 	static const enum hz_list_id order[] = {HZ_LIST_TRIAL, HZ_LIST_MAIN,
-	                                        HZ_LIST_WINDOW};
+						HZ_LIST_WINDOW};
 
 	note_pressure(plan);
+	if (plan->mode != HZ_PLAN_WATCH)
+		return hz_learned_choose(plan, must);
 	if (hz_plan_count(plan, HZ_LIST_DOOMED))
-		return take(plan, HZ_ACT_EVICT, HZ_LIST_DOOMED);
+		return hz_plan_take(plan, HZ_ACT_EVICT, HZ_LIST_DOOMED);
 	if (ahead_is_stale(plan))
-		return take(plan, HZ_ACT_DROP, HZ_LIST_AHEAD);
+		return hz_plan_take(plan, HZ_ACT_DROP, HZ_LIST_AHEAD);
 	if (may_try(plan))
-		return take(plan, HZ_ACT_TRIAL, HZ_LIST_MAIN);
+		return hz_plan_take(plan, HZ_ACT_TRIAL, HZ_LIST_MAIN);
 	if (hz_plan_count(plan, HZ_LIST_WINDOW) &&
 	    hz_plan_main_count(plan) <= hz_plan_main_target(plan))
-		return take(plan, HZ_ACT_EVICT, HZ_LIST_WINDOW);
+		return hz_plan_take(plan, HZ_ACT_EVICT, HZ_LIST_WINDOW);
 	for (unsigned i = 0; i < hz_array_len(order); i++) {
 		if (hz_plan_count(plan, order[i]))
-			return take(plan, HZ_ACT_EVICT, order[i]);
+			return hz_plan_take(plan, HZ_ACT_EVICT, order[i]);
 	}
 	if (hz_plan_count(plan, HZ_LIST_AHEAD))
-		return take(plan, HZ_ACT_DROP, HZ_LIST_AHEAD);
-	return take_refused(plan);
+		return hz_plan_take(plan, HZ_ACT_DROP, HZ_LIST_AHEAD);
+	return hz_plan_take_refused(plan);
 }
 
 /* ---- what became of it ---- */
 
 static void begin_trial(struct hz_plan *plan, uint32_t block)
 {
-	plan->credit -= hz_min(plan->credit, HZ_PLAN_TRIAL);
-	plan->luck -= plan->luck >> HZ_PLAN_LUCK_SHIFT;
+	if (plan->mode == HZ_PLAN_WATCH) {
+		plan->credit -= hz_min(plan->credit, HZ_PLAN_TRIAL);
+		plan->luck -= plan->luck >> HZ_PLAN_LUCK_SHIFT;
+	}
 	hz_plan_node(plan, block)->stamp = plan->tick;
 	hz_plan_move(plan, block, HZ_LIST_TRIAL);
 }
@@ -163,12 +168,16 @@ void hz_plan_forget(struct hz_plan *plan, uint32_t block)
 	hz_plan_move(plan, block, HZ_LIST_NONE);
 	hz_plan_node(plan, block)->seen = 0;
 	hz_plan_node(plan, block)->gap = 0;
+	hz_learned_sync(plan, block);
 }
 
 void hz_plan_rename(struct hz_plan *plan, uint32_t from, uint32_t to)
 {
-	if (from < plan->lists.blocks && to < plan->lists.blocks)
-		hz_list_rename(&plan->lists, from, to);
+	if (from >= plan->lists.blocks || to >= plan->lists.blocks)
+		return;
+	hz_list_rename(&plan->lists, from, to);
+	hz_learned_sync(plan, from);
+	hz_learned_sync(plan, to);
 }
 
 void hz_plan_check(struct hz_plan *plan)

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #define SIM_IO_DEPTH 16
+/* A visit takes ten times as long as a transfer is said to take. */
+#define SIM_VISIT_NS 1000000
+#define SIM_BLOCK_NS (SIM_VISIT_NS / 10)
 
 enum sim_state { SIM_ZERO, SIM_MAPPED, SIM_FRAME, SIM_READY, SIM_STORED };
 
@@ -37,6 +40,8 @@ struct sim *sim_new(uint32_t blocks, uint32_t capacity, uint32_t read_ahead)
 		abort();
 	memset(mem, 0, bytes);
 	s->plan = hz_plan_init(mem, blocks, read_ahead);
+	hz_plan_learning(s->plan, false);
+	hz_plan_transfer(s->plan, SIM_BLOCK_NS);
 	s->block = calloc(blocks, sizeof(*s->block));
 	if (!s->block)
 		abort();
@@ -117,9 +122,9 @@ static void carry_out(struct sim *s, struct hz_choice c, struct sim_block *b)
 }
 
 /* One choice; false when there is none. */
-static bool reclaim(struct sim *s)
+static bool reclaim(struct sim *s, bool must)
 {
-	struct hz_choice c = hz_plan_choose(s->plan);
+	struct hz_choice c = hz_plan_choose(s->plan, must);
 	struct sim_block *b;
 
 	if (c.action == HZ_ACT_NONE)
@@ -150,26 +155,46 @@ static void keep_free(struct sim *s, bool now)
 
 	if (!now && s->used + low <= s->capacity)
 		return;
-	while (s->used + high > s->capacity && reclaim(s))
+	while (s->used + high > s->capacity &&
+	       reclaim(s, now || s->used > s->capacity))
 		;
 }
 
 /* ---- serving ---- */
 
-static void read_ahead(struct sim *s, uint32_t block)
+static void read_ahead(struct sim *s)
 {
 	uint32_t next[64];
-	unsigned n = hz_plan_ahead(s->plan, block, next, 64);
+	unsigned n = hz_plan_ahead(s->plan, next, 64);
 
 	for (unsigned i = 0; i < n; i++) {
 		struct sim_block *b = &s->block[next[i]];
 
+		if (b->state != SIM_STORED)
+			hz_plan_absent(s->plan, next[i]);
 		if (b->state != SIM_STORED || s->used >= s->capacity)
 			continue;
 		b->state = SIM_READY;
 		s->used++;
 		s->count.reads++;
 		hz_plan_prefetched(s->plan, next[i]);
+	}
+}
+
+static void probe(struct sim *s)
+{
+	struct hz_choice c;
+
+	if (!hz_plan_probes(s->plan))
+		return;
+	while ((c = hz_plan_probe(s->plan)).action != HZ_ACT_NONE) {
+		if (s->block[c.block].pinned) {
+			s->count.refused++;
+			hz_plan_refused(s->plan, c);
+			continue;
+		}
+		carry_out(s, c, &s->block[c.block]);
+		hz_plan_done(s->plan, c);
 	}
 }
 
@@ -199,14 +224,15 @@ static void visit(struct sim *s, const struct sim_visit *v)
 	struct sim_block *b = &s->block[v->block];
 
 	s->count.visits++;
-	s->now += 1000000;
+	s->now += SIM_VISIT_NS;
 	if (b->state != SIM_MAPPED) {
 		enum hz_access how = serve(s, b);
 
 		hz_plan_access(s->plan, v->block, how, s->now);
 		b->state = SIM_MAPPED;
-		read_ahead(s, v->block);
+		read_ahead(s);
 		keep_free(s, false);
+		probe(s);
 	}
 	/* It may have been taken again at once; the program still wrote. */
 	b->dirty |= v->write && b->state == SIM_MAPPED;

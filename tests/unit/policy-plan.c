@@ -35,7 +35,7 @@ static uint32_t drain(struct hz_plan *plan)
 	uint32_t n = 0;
 
 	for (;;) {
-		struct hz_choice c = hz_plan_choose(plan);
+		struct hz_choice c = hz_plan_choose(plan, true);
 
 		if (c.action == HZ_ACT_NONE)
 			return n;
@@ -70,7 +70,7 @@ Test(policy_plan, an_empty_plan_has_no_choice)
 {
 	struct hz_plan *plan = new_plan(64, 64);
 
-	cr_expect_eq(hz_plan_choose(plan).action, HZ_ACT_NONE);
+	cr_expect_eq(hz_plan_choose(plan, true).action, HZ_ACT_NONE);
 	hz_plan_check(plan);
 	free(plan);
 }
@@ -97,8 +97,8 @@ Test(policy_plan, blocks_out_of_range_are_ignored)
 	hz_plan_rename(plan, 1, 99);
 	hz_plan_done(plan, (struct hz_choice){HZ_ACT_EVICT, 99});
 	hz_plan_refused(plan, (struct hz_choice){HZ_ACT_EVICT, 99});
-	cr_expect_eq(hz_plan_ahead(plan, 0, out, 8), 0);
-	cr_expect_eq(hz_plan_choose(plan).action, HZ_ACT_NONE);
+	cr_expect_eq(hz_plan_ahead(plan, out, 8), 0);
+	cr_expect_eq(hz_plan_choose(plan, true).action, HZ_ACT_NONE);
 	hz_plan_check(plan);
 	free(plan);
 }
@@ -110,14 +110,14 @@ Test(policy_plan, forget_is_valid_in_any_state)
 
 	hz_plan_forget(plan, 3);
 	touch(plan, 0, 40);
-	c = hz_plan_choose(plan);
+	c = hz_plan_choose(plan, true);
 	hz_plan_forget(plan, c.block);
 	hz_plan_forget(plan, c.block);
 	hz_plan_done(plan, c);
-	c = hz_plan_choose(plan);
+	c = hz_plan_choose(plan, true);
 	hz_plan_forget(plan, c.block);
 	hz_plan_refused(plan, c);
-	c = hz_plan_choose(plan);
+	c = hz_plan_choose(plan, true);
 	hz_plan_refused(plan, c);
 	hz_plan_forget(plan, c.block);
 	hz_plan_check(plan);
@@ -131,10 +131,10 @@ Test(policy_plan, rename_keeps_the_place)
 	struct hz_choice c;
 
 	touch(plan, 0, 20);
-	c = hz_plan_choose(plan);
+	c = hz_plan_choose(plan, true);
 	hz_plan_rename(plan, c.block, 50);
 	hz_plan_check(plan);
-	cr_expect_eq(hz_plan_choose(plan).block, 50);
+	cr_expect_eq(hz_plan_choose(plan, true).block, 50);
 	/* Over a block that is held, to itself, and from one that is not. */
 	hz_plan_rename(plan, 50, 10);
 	hz_plan_rename(plan, 11, 11);
@@ -154,7 +154,7 @@ Test(policy_plan, refused_blocks_are_each_offered_once_a_round)
 		bool offered[64] = {false};
 
 		for (unsigned i = 0; i < 40; i++) {
-			struct hz_choice c = hz_plan_choose(plan);
+			struct hz_choice c = hz_plan_choose(plan, true);
 
 			cr_assert_neq(c.action, HZ_ACT_NONE);
 			cr_assert(!offered[c.block]);
@@ -162,7 +162,7 @@ Test(policy_plan, refused_blocks_are_each_offered_once_a_round)
 			hz_plan_refused(plan, c);
 			hz_plan_check(plan);
 		}
-		cr_assert_eq(hz_plan_choose(plan).action, HZ_ACT_NONE);
+		cr_assert_eq(hz_plan_choose(plan, true).action, HZ_ACT_NONE);
 	}
 	cr_expect_eq(drain(plan), 40);
 	free(plan);
@@ -174,15 +174,15 @@ Test(policy_plan, progress_gives_refused_blocks_another_chance)
 	struct hz_choice c, last;
 
 	touch(plan, 0, 10);
-	c = hz_plan_choose(plan);
+	c = hz_plan_choose(plan, true);
 	hz_plan_refused(plan, c);
 	for (unsigned left = 9; left;) {
-		last = hz_plan_choose(plan);
+		last = hz_plan_choose(plan, true);
 		cr_assert_neq(last.block, c.block);
 		left -= last.action != HZ_ACT_TRIAL;
 		hz_plan_done(plan, last);
 	}
-	cr_expect_eq(hz_plan_choose(plan).block, c.block);
+	cr_expect_eq(hz_plan_choose(plan, true).block, c.block);
 	free(plan);
 }
 
@@ -195,7 +195,7 @@ Test(policy_plan, prefetched_blocks_are_dropped_last)
 	for (uint32_t b = 20; b < 24; b++)
 		hz_plan_prefetched(plan, b);
 	for (;;) {
-		struct hz_choice c = hz_plan_choose(plan);
+		struct hz_choice c = hz_plan_choose(plan, true);
 
 		if (c.action == HZ_ACT_DROP)
 			break;
@@ -215,7 +215,7 @@ Test(policy_plan, stale_prefetched_blocks_are_dropped_first)
 	touch(plan, 0, 10);
 	hz_plan_prefetched(plan, 20);
 	touch(plan, 30, 200);
-	c = hz_plan_choose(plan);
+	c = hz_plan_choose(plan, true);
 	cr_expect_eq(c.action, HZ_ACT_DROP);
 	cr_expect_eq(c.block, 20);
 	free(plan);
@@ -236,13 +236,13 @@ Test(policy_plan, reads_ahead_of_a_run)
 	store_all(plan, 400);
 	for (uint32_t b = 99; b < 103; b++)
 		hz_plan_access(plan, b, HZ_ACCESS_DEMAND, b);
-	cr_assert_eq(hz_plan_ahead(plan, 102, out, 64), 2);
+	cr_assert_eq(hz_plan_ahead(plan, out, 64), 2);
 	cr_expect_eq(out[0], 103);
 	cr_expect_eq(out[1], 104);
 	hz_plan_prefetched(plan, 103);
 	hz_plan_prefetched(plan, 104);
 	hz_plan_access(plan, 103, HZ_ACCESS_AHEAD, 103);
-	cr_assert_eq(hz_plan_ahead(plan, 103, out, 64), 3);
+	cr_assert_eq(hz_plan_ahead(plan, out, 64), 3);
 	cr_expect_eq(out[0], 105);
 	free(plan);
 }
@@ -263,7 +263,7 @@ Test(policy_plan, outstanding_prefetches_are_bounded)
 		hz_plan_access(plan, block, HZ_ACCESS_DEMAND, i);
 		n_held -= held[block];
 		held[block] = false;
-		n = hz_plan_ahead(plan, block, out, 64);
+		n = hz_plan_ahead(plan, out, 64);
 		for (unsigned k = 0; k < n; k++) {
 			cr_assert(!held[out[k]]);
 			held[out[k]] = true;
@@ -290,7 +290,7 @@ enum { FUZZ_BLOCKS = 96 };
 
 static void fuzz_choose(struct hz_plan *plan, bool *held, uint64_t *seed)
 {
-	struct hz_choice c = hz_plan_choose(plan);
+	struct hz_choice c = hz_plan_choose(plan, true);
 
 	if (c.action == HZ_ACT_NONE)
 		return;
@@ -320,7 +320,7 @@ static void fuzz_step(struct hz_plan *plan, bool *held, uint64_t *seed)
 		held[b] = true;
 		break;
 	case 3:
-		hz_plan_ahead(plan, b, out, 16);
+		hz_plan_ahead(plan, out, 16);
 		hz_plan_prefetched(plan, b);
 		held[b] = true;
 		break;
