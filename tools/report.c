@@ -113,7 +113,9 @@ static void enter(struct json *j, struct open_groups *g,
 	}
 }
 
-static void put_counters(struct json *j, const struct hz_stats_proc *p)
+/* All rows, or what the counters among them counted since `base`. */
+static void put_counters(struct json *j, const struct hz_stats_proc *p,
+			 const uint64_t *base)
 {
 	struct open_groups groups = {.count = 0};
 	struct report_step path[REPORT_STEPS];
@@ -121,27 +123,32 @@ static void put_counters(struct json *j, const struct hz_stats_proc *p)
 	for (unsigned i = 0; i < HZ_STAT_COUNT; i++) {
 		const struct hz_stat_row *row = &hz_stat_rows[i];
 		unsigned depth = report_path(row->path, path) - 1;
+		uint64_t value = p->cell[i] - (base ? base[i] : 0);
 
+		if (base && row->kind != HZ_STAT_COUNTER)
+			continue;
 		enter(j, &groups, path, depth);
 		if (row->unit == HZ_UNIT_NANOSECONDS)
-			json_seconds(j, path[depth].name, p->cell[i]);
+			json_seconds(j, path[depth].name, value);
 		else
-			json_uint(j, path[depth].name, p->cell[i]);
+			json_uint(j, path[depth].name, value);
 	}
 	enter(j, &groups, path, 0);
 }
 
-/* Is there a row below `group`? */
-static bool have_group(const char *group)
+/* The counters from the learner's last lock on; null before the first. */
+static void put_since_lock(struct json *j, const struct hz_stats_proc *p)
 {
-	struct report_step path[REPORT_STEPS];
+	uint64_t end = p->end_ns ? p->end_ns : hz_os.now();
 
-	for (unsigned i = 0; i < HZ_STAT_COUNT; i++) {
-		report_path(hz_stat_rows[i].path, path);
-		if (!strcmp(path[0].name, group))
-			return true;
+	if (!p->lock_ns) {
+		json_null(j, "since_lock");
+		return;
 	}
-	return false;
+	json_open(j, "since_lock", '{');
+	json_seconds(j, "seconds", end > p->lock_ns ? end - p->lock_ns : 0);
+	put_counters(j, p, p->at_lock);
+	json_close(j, '}');
 }
 
 /* The segment is written by the program: its numbers are not trusted as
@@ -174,11 +181,8 @@ void report_members(struct json *j, const struct hz_stats_proc *p,
 	put_mode(j, p);
 	if (*reason)
 		json_string(j, "reason", reason);
-	put_counters(j, p);
-	/* the counters from the learner's lock on; null until there are such
-	 * rows and a lock */
-	if (!have_group("since_lock"))
-		json_null(j, "since_lock");
+	put_counters(j, p, NULL);
+	put_since_lock(j, p);
 }
 
 uint64_t report_age(const struct hz_stats_proc *p)

@@ -117,6 +117,7 @@ static void fill_slot(struct hz_stats_proc *slot, const struct identity *id,
 	write_begin(&slot->seq);
 	__atomic_store_n(&slot->pid, (uint32_t)getpid(), __ATOMIC_RELAXED);
 	store_words(&slot->start_ns, id, sizeof(*id));
+	__atomic_store_n(&slot->lock_ns, 0, __ATOMIC_RELAXED);
 	if (used) {
 		for (unsigned i = 0; i < HZ_STAT_COUNT; i++)
 			__atomic_store_n(&slot->cell[i], 0, __ATOMIC_RELAXED);
@@ -285,6 +286,16 @@ void hz_stats_mode(enum hz_mode_fault fault, enum hz_mode_io io,
 	write_begin(&slot->seq);
 	store_words(&slot->mode_fault, &id.mode_fault,
 		    sizeof(id) - offsetof(struct identity, mode_fault));
+	write_end(&slot->seq);
+}
+
+void hz_stats_locked(void)
+{
+	struct hz_stats_proc *slot = hz_stats_self;
+
+	write_begin(&slot->seq);
+	store_words(slot->at_lock, slot->cell, sizeof(slot->at_lock));
+	__atomic_store_n(&slot->lock_ns, hz_os.now(), __ATOMIC_RELAXED);
 	write_end(&slot->seq);
 }
 

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HZ_STATS_MAGIC	 0x315a4854534e5a48ull
-#define HZ_STATS_VERSION 1
+#define HZ_STATS_VERSION 2
 #define HZ_STATS_NAME	 "horizon-stats" /* of the memfd */
 #define HZ_STATS_PROCS	 128
 #define HZ_STATS_RANGES	 2048 /* rows a process; the largest ranges */
@@ -75,6 +75,9 @@ struct hz_stats_proc {
 	uint32_t mode_fault, mode_io;
 	char reason[128]; /* why a mode is off; empty if it is on */
 	uint64_t cell[HZ_STAT_COUNT];
+	uint64_t lock_ns; /* when the learner locked last; 0 never. Written
+			   * after at_lock, the cells of that moment */
+	uint64_t at_lock[HZ_STAT_COUNT];
 	struct hz_stats_range range[HZ_STATS_RANGES];
 };
 
@@ -106,6 +109,9 @@ void hz_stats_child(void);
 
 void hz_stats_mode(enum hz_mode_fault fault, enum hz_mode_io io,
 		   const char *reason);
+
+/* The learner follows a period from now on. One thread. */
+void hz_stats_locked(void);
 
 static inline void hz_stat_add(enum hz_stat s, uint64_t n)
 {

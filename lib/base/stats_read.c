@@ -192,6 +192,7 @@ bool hz_stats_snapshot(const struct hz_stats_proc *slot,
 			memset(&out->start_ns, 0, cells - from);
 			out->command[0] = '?';
 			copy_words(out->cell, slot->cell, sizeof(out->cell));
+			out->lock_ns = 0;
 			break;
 		}
 		if (!out->start_ns)

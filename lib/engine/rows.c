@@ -104,12 +104,16 @@ static void refresh(void *arg, struct hz_range *r)
 static void refresh_learned(const struct hz_engine *e)
 {
 	static uint64_t hits, misses; /* reported so far */
+	static bool locked;
 	struct hz_plan_learned l = hz_plan_learned(e->plan);
 
 	hz_stat_gauge(HZ_STAT_learn_period, HZ_STAT_learn_period, l.period);
 	hz_stat_gauge(HZ_STAT_learn_locked, HZ_STAT_learn_locked, l.locked);
 	hz_stat_add(HZ_STAT_learn_hits, l.hits - hits);
 	hz_stat_add(HZ_STAT_learn_misses, l.misses - misses);
+	if (l.locked && !locked)
+		hz_stats_locked();
+	locked = l.locked;
 	hits = l.hits;
 	misses = l.misses;
 }

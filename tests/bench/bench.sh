@@ -25,6 +25,8 @@ dir=/var/tmp rounds=3 only='' longest=300
 model='--layers 10 --hidden 768 --heads 12 --seq 64 --batch 4'
 steps=4 swap_steps=2
 sweep_limit=512 passes=5 swap_passes=2
+# Steps and passes that Horizon needs to learn; shown in a row of their own.
+steps_learning=10 passes_learning=8
 raw_mib=4096 raw_seconds=3 swap_mib=6144 pairs=10000000
 # No round is begun later than this, in seconds.
 budget=1320
@@ -35,6 +37,7 @@ quick()
 	model='--layers 6 --hidden 512 --heads 8 --seq 32 --batch 2'
 	steps=4 swap_steps=3
 	sweep_limit=256 passes=3 swap_passes=2
+	steps_learning=8
 	raw_mib=512 raw_seconds=1 swap_mib=1024 pairs=1000000
 }
 
@@ -192,49 +195,63 @@ sample()
 	echo "$1 $2 $(cat "$work/$2.noise")" >>"$work/noise"
 }
 
-# Seconds of each step but the first, which also fills memory.
+# step_seconds WAY FROM TO: seconds of these steps; not of the first, which also
+# fills memory.
 step_seconds()
 {
-	awk '$2 == "step" { if ($3 > 1 && last) print $1 - last; last = $1 }' \
-		"$work/$1.out"
+	awk -v from="$2" -v to="$3" '
+	$2 == "step" {
+		if ($3 > 1 && $3 >= from && $3 <= to && last)
+			print $1 - last
+		last = $1
+	}' "$work/$1.out"
 }
 
 pass_seconds()
 {
-	awk '$2 == "pass" { print $4 }' "$work/$1.out"
+	awk -v from="$2" -v to="$3" \
+		'$2 == "pass" && $3 >= from && $3 <= to { print $4 }' \
+		"$work/$1.out"
 }
 
 same_losses()
 {
+	local n m
+
 	sed 's/^[^ ]* //; s/ tok.*//' "$work/$1.out" >"$work/$1.losses"
-	[ -s "$work/$1.losses" ] &&
-		head -n "$(wc -l <"$work/$1.losses")" "$work/ram.losses" |
-		cmp -s - "$work/$1.losses" ||
+	n=$(wc -l <"$work/$1.losses")
+	m=$(wc -l <"$work/ram.losses")
+	n=$((n < m ? n : m)) # as many as both have
+	[ "$n" -gt 0 ] && head -n "$n" "$work/$1.losses" |
+		cmp -s - <(head -n "$n" "$work/ram.losses") ||
 		problems+=("trainer $1, round $round: wrong or no losses")
 }
 
 # --- rows -------------------------------------------------------------------
 
-# four ROW SAMPLER MIB LIMIT LONG SHORT: all ways of a row, one round.
-# LONG and SHORT are arrays: the command, and a shorter one for swap.
+# four ROW SAMPLER MIB LIMIT LEARNING LONG LONGER SHORT: all ways of a row, one
+# round. LONG, LONGER and SHORT are arrays: the command, one that has LEARNING
+# steps more, and a shorter one for swap.
 four()
 {
-	local row=$1 sampler=$2 mib=$3 limit=$(($4 << 20))
-	local -n long=$5 short=$6
+	local row=$1 sampler=$2 mib=$3 limit=$(($4 << 20)) learning=$5
+	local -n long=$6 longer=$7 short=$8
 
 	run ram "${long[@]}"
-	$sampler ram | sample "$row" ram
+	$sampler ram 1 999 | sample "$row" ram
 	run room horizon-run --ram $((mib * 5 / 4 + 512))M --store "$dir" -- \
 		"${long[@]}"
-	$sampler room | sample "$row" room
+	$sampler room 1 999 | sample "$row" room
 	[ "$kind" = v1 ] || [ "$kind" = v2 ] || return
 	cgroup "$row-$round-tiered" $limit none || return
 	inside horizon horizon-run --ram 100% --store "$dir" \
-		--report "$work/$row.json" -- "${long[@]}"
-	$sampler horizon | sample "$row" horizon
+		--report "$work/$row.json" -- "${longer[@]}"
+	cp "$work/horizon.noise" "$work/learning.noise"
+	$sampler horizon 1 "$learning" | sample "$row" learning
+	$sampler horizon $((learning + 1)) 999 | sample "$row" horizon
 	if swap_on && cgroup "$row-$round-swap" $limit swap; then
 		inside swap "${short[@]}"
-		$sampler swap | sample "$row" swap
+		$sampler swap 1 999 | sample "$row" swap
 	else
 		problems+=("$row: no swap file in $dir")
 	fi
@@ -249,6 +266,8 @@ trainer_row()
 	# shellcheck disable=SC2034 # by name
 	local all=("${common[@]}" --steps "$steps")
 	# shellcheck disable=SC2034 # by name
+	local more=("${common[@]}" --steps $((steps + steps_learning)))
+	# shellcheck disable=SC2034 # by name
 	local few=("${common[@]}" --steps "$swap_steps")
 
 	mib=$("${common[@]}" --steps 0 2>&1 |
@@ -256,7 +275,8 @@ trainer_row()
 	trainer_mib=$mib
 	say "round $round: trainer, $mib MiB in $((mib / 2)) MiB;" \
 		"load $(cut -d ' ' -f 1 /proc/loadavg)"
-	four trainer step_seconds "$mib" $((mib / 2)) all few
+	four trainer step_seconds "$mib" $((mib / 2)) $steps_learning \
+		all more few
 	for way in ram room horizon swap; do
 		[ ! -e "$work/$way.out" ] || same_losses $way
 	done
@@ -272,10 +292,16 @@ bandwidth()
 	awk -f "$source/tests/real/flatten-json.awk" "$work/sweep.json" |
 		awk -v mixed="${mixed:-0}" -v out="$work/horizon.out" '
 	/^store\.(read|write)_bytes / { bytes += $2 }
+	/^since_lock\.store\.(read|write)_bytes / { locked += $2 }
+	$1 == "since_lock.seconds" { since = $2 }
 	END {
 		while ((getline line < out) > 0) {
 			split(line, f, " ")
 			s += f[2] == "fill" ? f[3] : f[4]
+		}
+		if (since) { # else it was not locked
+			s = since
+			bytes = locked
 		}
 		if (s && mixed)
 			printf "%.0f %.0f %.1f\n", bytes / s / 1048576, mixed,
@@ -288,6 +314,9 @@ sweep_row()
 	# shellcheck disable=SC2034 # by name
 	local all=("$here/sweep" $((2 * sweep_limit)) "$passes")
 	# shellcheck disable=SC2034 # by name
+	local more=("$here/sweep" $((2 * sweep_limit))
+		$((passes + passes_learning)))
+	# shellcheck disable=SC2034 # by name
 	local few=("$here/sweep" $((2 * sweep_limit)) "$swap_passes")
 
 	say "round $round: sweep over $((2 * sweep_limit)) MiB in" \
@@ -295,7 +324,8 @@ sweep_row()
 	"$here/rawio" "$dir" $raw_mib $raw_seconds >"$work/raw" ||
 		problems+=("rawio failed")
 	sed 's/^/    raw /; s/$/ MiB\/s/' "$work/raw" >&2
-	four sweep pass_seconds $((2 * sweep_limit)) $sweep_limit all few
+	four sweep pass_seconds $((2 * sweep_limit)) $sweep_limit \
+		$passes_learning all more few
 	[ ! -e "$work/sweep.json" ] || bandwidth
 	rm -f "$work"/*.out
 }
@@ -353,9 +383,9 @@ summary()
 			push("noise " f[1] " " f[2], f[3])
 		}
 		split("trainer sweep", rows, " ")
-		split("ram room horizon swap", ways, " ")
+		split("ram room horizon learning swap", ways, " ")
 		for (i = 1; i <= 2; i++)
-			for (j = 1; j <= 4; j++) {
+			for (j = 1; j <= 5; j++) {
 				k = rows[i] " " ways[j]
 				if (!n[k])
 					continue
@@ -375,6 +405,7 @@ describe()
 	ram) echo "all in RAM, without Horizon" ;;
 	room) echo "Horizon, room for everything" ;;
 	horizon) echo "Horizon, half of it" ;;
+	learning) echo "the same, while it learns" ;;
 	swap) echo "kernel swap, half of it" ;;
 	esac
 }
@@ -430,8 +461,8 @@ notes()
 	[ ! -s "$work/bandwidth" ] || sort -k 3n "$work/bandwidth" |
 		awk '{ line[NR] = $0 } END {
 			split(line[int((NR + 1) / 2)], f, " ")
-			printf "sweep under Horizon: %d MiB/s through the " \
-				"store, %s %% of the %d MiB/s that the disk " \
+			printf "sweep under Horizon, since the lock: %d " \
+				"MiB/s through the store, %s %% of the %d MiB/s that the disk " \
 				"gives mixed\n", f[1], f[3], f[2]
 		}'
 	[ ! -s "$work/malloc" ] || malloc_lines

@@ -451,3 +451,20 @@ Test(stats, a_writer_that_was_killed_keeps_nobody_waiting)
 	cr_expect_eq(snap.cell[HZ_STAT_forks], 3);
 	cr_expect_not(hz_stats_snapshot_range(&s->proc[0].range[0], &r));
 }
+
+Test(stats, the_cells_of_the_lock_are_kept)
+{
+	struct hz_stats_segment *s;
+	int fd = make(&s), mine;
+
+	cr_assert_eq(hz_stats_attach(path_of(fd), &mine), 0);
+	cr_assert(hz_stats_snapshot(&s->proc[0], &snap));
+	cr_expect_eq(snap.lock_ns, 0);
+	hz_stat_add(HZ_STAT_forks, 3);
+	hz_stats_locked();
+	hz_stat_add(HZ_STAT_forks, 4);
+	cr_assert(hz_stats_snapshot(&s->proc[0], &snap));
+	cr_expect_neq(snap.lock_ns, 0);
+	cr_expect_eq(snap.at_lock[HZ_STAT_forks], 3);
+	cr_expect_eq(snap.cell[HZ_STAT_forks], 7);
+}
