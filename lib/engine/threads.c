@@ -8,8 +8,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/knobs.h"
 #include "base/log.h"
@@ -24,11 +28,32 @@
 #define TICK_BUDGET_NS 50000000ull   /* others share the cgroup */
 #define TICK_BUSY_NS   20000000ull   /* a thread waits for a frame */
 #define STAND_IN_NS    100000000ull  /* hz-fault made no pass for so long */
+#define SLICE_NS       100000u	     /* the least that the kernel takes */
 #define GROW_STEP      8	     /* frames cleared at once: ~1 ms */
 /* Refusals after which a pass gives up. A pinned block costs a system call, a
  * full store two moves and a hash. */
 #define PINNED_TRIES 4096
 #define FULL_TRIES   16
+
+/* A thread of the program waits for us, and its siblings fill the processors:
+ * a short slice lets us preempt them soon after a wake-up, for which no
+ * privilege is needed. sched_setattr(2): sched_runtime of SCHED_OTHER is its
+ * slice since Linux 6.12, and is ignored before. */
+static void ask_for_short_slices(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attr = {.size = sizeof(attr), .runtime = SLICE_NS};
+
+	if (sched_getscheduler(0) != SCHED_OTHER)
+		return;
+	attr.nice = getpriority(PRIO_PROCESS, 0);
+	syscall(SYS_sched_setattr, 0, &attr, 0);
+}
 
 void hz_thread_begin(const char *name)
 {
@@ -36,6 +61,7 @@ void hz_thread_begin(const char *name)
 
 	hz_inside = 1;
 	prctl(PR_SET_NAME, name);
+	ask_for_short_slices();
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }

@@ -54,6 +54,10 @@ void hz_period_init(struct hz_period *p, void *mem, uint32_t ids,
 
 void hz_period_reset(struct hz_period *p)
 {
+	if (p->count > UINT32_MAX / 2) { /* numbers must not wrap */
+		memset(p->last, 0, (size_t)p->ids * sizeof(*p->last));
+		p->count = 0;
+	}
 	p->base = p->count;
 	p->due = p->count + FIRST_LOOK;
 }
@@ -62,7 +66,7 @@ void hz_period_add(struct hz_period *p, uint32_t id)
 {
 	uint32_t at = p->count & p->mask;
 
-	if (id >= p->ids)
+	if (id >= p->ids || p->count == UINT32_MAX)
 		return;
 	p->id[at] = id;
 	p->prev[at] = p->last[id];

@@ -48,7 +48,7 @@ size_t hz_period_bytes(uint32_t ids, uint32_t events);
 void hz_period_init(struct hz_period *p, void *mem, uint32_t ids,
 		    uint32_t events);
 
-/* Forget the stream. O(1). */
+/* Forget the stream. O(1), but for once in two billion events. */
 void hz_period_reset(struct hz_period *p);
 
 /* `id` (< ids) was used. */

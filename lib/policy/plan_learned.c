@@ -347,17 +347,22 @@ static uint64_t time_until(const struct hz_sched *s, uint32_t uses)
 }
 
 /* How many of the missing blocks, first first, have to be on their way now, for
- * each of them to arrive in time. */
-static uint32_t due_reads(const struct hz_plan *plan)
+ * each of them to arrive in time; `most` is enough to know. */
+static uint32_t due_reads(const struct hz_plan *plan, uint32_t most)
 {
 	const struct hz_sched *s = &plan->sched;
 	uint64_t each = plan->block_ns * MISS_COST;
 	uint32_t uses = 0, due = 0;
 
-	for (uint32_t i = 1; i <= MISS_SCAN; i++) {
+	for (uint32_t i = 1; i <= MISS_SCAN && due < most; i++) {
+		uint64_t time;
+
 		if (hz_sched_missing_from(s, &uses) == HZ_NONE)
 			break;
-		if (i * each >= time_until(s, uses))
+		time = time_until(s, uses);
+		if (time > MISS_SCAN * each)
+			break; /* nor is any later one due */
+		if (i * each >= time)
 			due = i;
 		uses++;
 	}
@@ -375,7 +380,7 @@ static struct hz_choice by_schedule(struct hz_plan *plan, bool must)
 	if (last == HZ_NONE)
 		return must ? first_of(plan) : c;
 	if (!must && (hz_sched_first_missing(s, &near) == HZ_NONE ||
-		      far <= near || !due_reads(plan)))
+		      far <= near || !due_reads(plan, 1)))
 		return c;
 	c.block = last;
 	c.action = hz_plan_node(plan, last)->list == HZ_LIST_AHEAD
@@ -399,7 +404,7 @@ unsigned hz_learned_ahead(struct hz_plan *plan, uint32_t *out, unsigned max)
 	uint32_t far = HZ_NONE, uses = 0;
 	unsigned n = 0;
 
-	max = hz_min(max, due_reads(plan));
+	max = hz_min(max, due_reads(plan, max));
 	hz_sched_last_held(s, &far);
 	while (n < max) {
 		uint32_t block = hz_sched_missing_from(s, &uses);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who leaves: the step is walked a few times around, and where a kernel does
+ * not fit, the furthest next use makes room. See tensor_plan.h.
+ */
+#include "policy/tensor_plan_int.h"
+
+#include <string.h>
+
+static bool less(const struct hz_tp_far *a, const struct hz_tp_far *b)
+{
+	return a->key < b->key;
+}
+
+void hz_tp_heap_push(struct hz_tp *tp, struct hz_tp_far far)
+{
+	struct hz_tp_far *h = tp->heap;
+	uint32_t i = tp->heaped++;
+
+	for (; i && less(&h[(i - 1) / 2], &far); i = (i - 1) / 2)
+		h[i] = h[(i - 1) / 2];
+	h[i] = far;
+}
+
+struct hz_tp_far hz_tp_heap_pop(struct hz_tp *tp)
+{
+	struct hz_tp_far *h = tp->heap, top = h[0], last = h[--tp->heaped];
+	uint32_t i = 0, c;
+
+	for (; (c = 2 * i + 1) < tp->heaped; i = c) {
+		if (c + 1 < tp->heaped && less(&h[c], &h[c + 1]))
+			c++;
+		if (!less(&last, &h[c]))
+			break;
+		h[i] = h[c];
+	}
+	h[i] = last;
+	return top;
+}
+
+/* The first kernel from k on in which the link out is not full. */
+static uint32_t idle_from(struct hz_tp *tp, uint32_t k)
+{
+	uint32_t at = k, next;
+
+	while (tp->idle[at] != at)
+		at = tp->idle[at];
+	for (; k != at; k = next) {
+		next = tp->idle[k];
+		tp->idle[k] = at;
+	}
+	return at;
+}
+
+/* Up to `bytes` over the link out from kernel `since` on, before this one.
+ * The earliest time is taken: late time suits more tensors. */
+static uint64_t carry(struct hz_tp *tp, uint32_t since, uint64_t bytes)
+{
+	uint64_t left = bytes, n;
+	uint32_t k;
+
+	while (left && (k = idle_from(tp, since)) < tp->now) {
+		n = hz_min(left, (uint64_t)tp->link[k]);
+		tp->link[k] -= (int64_t)n;
+		left -= n;
+		if (!tp->link[k])
+			tp->idle[k] = k + 1;
+	}
+	return bytes - left;
+}
+
+static void link_start(struct hz_tp *tp)
+{
+	uint32_t n = tp->step->kernels;
+
+	for (uint32_t k = 0; k < HZ_TP_ROUNDS * n; k++) {
+		double bytes = (double)tp->step->ns[k % n] / 1e9 *
+			       (double)tp->m->out_bps;
+
+		tp->link[k] = (int64_t)bytes + 1;
+		tp->idle[k] = k;
+	}
+	tp->idle[HZ_TP_ROUNDS * n] = HZ_TP_ROUNDS * n;
+}
+
+/* The open gap ends: what left comes back. Returns the bytes that the kernel
+ * needs more than it finds. */
+static uint64_t close_gap(struct hz_tp *tp, uint32_t use, bool record)
+{
+	const struct hz_step *s = tp->step;
+	uint32_t t = hz_use_tensor(s->use[use]);
+	struct hz_tp_state *st = &tp->state[t];
+	uint64_t missing = s->bytes[t] - st->here;
+	bool writes = hz_use_how(s->use[use]) & HZ_USE_WRITE;
+
+	if (st->use != HZ_NONE && record) {
+		struct hz_gap *g = &tp->gap[st->use];
+
+		g->evict = st->evict;
+		g->write = st->write;
+		g->by = st->evict ? st->by : g->closes;
+	}
+	/* What came back has a copy below, unless it is written now. */
+	st->clean += missing;
+	if (writes || st->use == HZ_NONE) {
+		st->since = (uint32_t)tp->now + 1;
+		st->clean = 0;
+	}
+	st->here = s->bytes[t];
+	st->evict = st->write = 0;
+	st->use = HZ_NONE;
+	return missing;
+}
+
+/* After the kernel: dead bytes are dropped, the others wait. */
+static uint64_t open_gap(struct hz_tp *tp, uint32_t use, uint32_t base)
+{
+	uint32_t t = hz_use_tensor(tp->step->use[use]);
+	struct hz_tp_state *st = &tp->state[t];
+	const struct hz_gap *g = &tp->gap[use];
+
+	if (g->next == HZ_NONE) {
+		st->here = st->clean = 0;
+		return tp->step->bytes[t];
+	}
+	st->use = use;
+	/* A transfer of almost nothing costs more than it frees. */
+	if (tp->step->bytes[t] <= tp->m->fast >> 22)
+		return 0;
+	hz_tp_heap_push(tp, (struct hz_tp_far){base + g->closes, use, t});
+	return 0;
+}
+
+/* Up to `excess` bytes leave. Those with a copy cost nothing; the others as
+ * many as the link could carry by now, or all if they have to. */
+static int64_t evict(struct hz_tp *tp, const struct hz_tp_far *far,
+		     int64_t excess, bool must)
+{
+	struct hz_tp_state *st = &tp->state[far->tensor];
+	uint64_t n = hz_align_up((uint64_t)excess, tp->m->piece);
+	uint64_t copied, carried;
+
+	n = hz_min(n, st->here);
+	copied = hz_min(n, st->clean);
+	carried = n - copied;
+	if (tp->m->goal == HZ_GOAL_TIME) {
+		carried = carry(tp, st->since, n - copied);
+		if (must)
+			tp->stall += n - copied - carried;
+		else
+			n = copied + carried;
+		carried = n - copied;
+	}
+	if (!n)
+		return 0;
+	st->clean -= copied;
+	st->write += carried;
+	/* `by` counts as `closes` does, from the step of the use. */
+	if (!st->evict)
+		st->by = (uint32_t)(tp->now -
+				    (far->key - tp->gap[far->use].closes));
+	st->evict += n;
+	st->here -= n;
+	return (int64_t)n;
+}
+
+/* Gaps that are put aside for one kernel since the link is full. */
+#define ASIDE 512
+
+struct aside {
+	struct hz_tp_far far[ASIDE];
+	uint32_t n, taken;
+};
+
+/* The furthest next use; if none is left that costs no waiting, the furthest
+ * of those that do. False: nobody can leave. */
+static bool next_victim(struct hz_tp *tp, struct aside *a,
+			struct hz_tp_far *far, bool *must)
+{
+	*must = !tp->heaped || a->n == ASIDE;
+	if (!*must)
+		*far = hz_tp_heap_pop(tp);
+	else if (a->taken < a->n)
+		*far = a->far[a->taken++];
+	else
+		return false;
+	if (*must && a->taken == a->n)
+		a->n = a->taken = 0;
+	return true;
+}
+
+static int64_t make_room(struct hz_tp *tp, int64_t used, int64_t room)
+{
+	struct aside a = {.n = 0};
+	struct hz_tp_far far;
+	bool must;
+
+	while (used > room && next_victim(tp, &a, &far, &must)) {
+		struct hz_tp_state *st = &tp->state[far.tensor];
+
+		if (st->use != far.use || !st->here)
+			continue;
+		used -= evict(tp, &far, used - room, must);
+		if (st->here && must)
+			hz_tp_heap_push(tp, far);
+		else if (st->here)
+			a.far[a.n++] = far;
+	}
+	while (a.taken < a.n)
+		hz_tp_heap_push(tp, a.far[a.taken++]);
+	return used;
+}
+
+static int64_t walk(struct hz_tp *tp, int64_t used, uint32_t round)
+{
+	const struct hz_step *s = tp->step;
+	uint32_t base = round * s->kernels;
+	bool record = round == HZ_TP_ROUNDS - 1;
+
+	for (uint32_t k = 0; k < s->kernels; k++) {
+		tp->now = base + k;
+		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++)
+			used += (int64_t)close_gap(tp, u, record);
+		used = make_room(tp, used, tp->room[k]);
+		tp->used[k] = used;
+		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++)
+			used -= (int64_t)open_gap(tp, u, base);
+	}
+	return used;
+}
+
+void hz_tp_choose(struct hz_tp *tp)
+{
+	const struct hz_step *s = tp->step;
+	int64_t used = 0;
+
+	tp->heaped = 0;
+	link_start(tp);
+	for (uint32_t t = 0; t < s->tensors; t++)
+		tp->state[t] = (struct hz_tp_state){.use = HZ_NONE};
+	for (uint32_t u = 0; u < s->first[s->kernels]; u++)
+		tp->gap[u].evict = tp->gap[u].write = tp->gap[u].store = 0;
+	for (uint32_t r = 0; r < HZ_TP_ROUNDS; r++) {
+		tp->stall = 0;
+		used = walk(tp, used, r);
+	}
+}

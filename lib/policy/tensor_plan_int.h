@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the tensor planner share. See tensor_plan.h.
+ */
+#ifndef HZ_TENSOR_PLAN_INT_H
+#define HZ_TENSOR_PLAN_INT_H
+
+#include "policy/tensor_plan.h"
+
+/* A tensor while the step is walked. */
+struct hz_tp_state {
+	uint64_t here;	 /* bytes in the tier */
+	uint64_t clean;	 /* bytes that have a copy below */
+	uint64_t evict;	 /* left in the open gap */
+	uint64_t write;	 /* of them without a copy */
+	uint32_t use;	 /* the open gap's; HZ_NONE: not alive */
+	uint32_t since;	 /* kernel, absolute, after the last write */
+	uint32_t by;	 /* kernel of the first eviction, absolute */
+};
+
+/* Who is used last: a heap of open gaps. */
+struct hz_tp_far {
+	uint64_t key;
+	uint32_t use, tensor;
+};
+
+/* A walk backwards in time along one link: each transfer ends when it has to,
+ * or when the one after it begins. */
+struct hz_tp_late {
+	uint64_t at;	 /* the link is taken from here on */
+	uint32_t kernel; /* the one that runs then, absolute */
+	uint64_t bps;
+};
+
+struct hz_tp {
+	const struct hz_step *step;
+	const struct hz_plan_for *m;
+	struct hz_gap *gap;
+	uint64_t *spill;  /* by use: bytes for the third tier */
+	uint32_t *order;  /* by use */
+	uint32_t *prev;	  /* by use: the gap that it ends, or HZ_NONE */
+	uint32_t *count;  /* 2 a kernel and 2 more: to sort with */
+	struct hz_tp_state *state; /* by tensor */
+	struct hz_tp_far *heap;
+	uint32_t heaped;
+	uint64_t *start;   /* by kernel, 1 more: time */
+	int64_t *room;	   /* by kernel: bytes that may be used */
+	int64_t *used;	   /* by kernel: bytes that are */
+	int64_t *flight;   /* by kernel, 1 more: on their way in */
+	/* The link out, by kernel of all rounds: bytes that it could carry
+	 * more, and the first kernel from here on that has any. */
+	int64_t *link;
+	uint32_t *idle;
+	uint64_t stall;	   /* bytes that nothing but waiting makes room for */
+	uint64_t now;	   /* kernel of a walk, absolute */
+};
+
+/* Rounds of a walk until it is steady. */
+#define HZ_TP_ROUNDS 3
+
+void hz_tp_heap_push(struct hz_tp *tp, struct hz_tp_far far);
+struct hz_tp_far hz_tp_heap_pop(struct hz_tp *tp);
+
+/* The time at which an absolute kernel starts, without stalls. */
+static inline uint64_t hz_tp_time(const struct hz_tp *tp, uint32_t kernel)
+{
+	uint32_t n = tp->step->kernels;
+
+	return tp->start[n] * (kernel / n) + tp->start[kernel % n];
+}
+
+/* Nanoseconds that a link takes. */
+static inline uint64_t hz_tp_ns(uint64_t bytes, uint64_t bps)
+{
+	return bps ? (uint64_t)((double)bytes * 1e9 / (double)bps) : 0;
+}
+
+/* Who leaves, within tp->room. */
+void hz_tp_choose(struct hz_tp *tp);
+
+/* When each comes back at the latest: fills gate and flight. */
+void hz_tp_just_in_time(struct hz_tp *tp);
+/* Gates earlier where there is memory. */
+void hz_tp_earlier(struct hz_tp *tp);
+
+/* Which of it goes to the third tier, and when it is read at the latest;
+ * leaves in room what the second tier holds. */
+void hz_tp_spill(struct hz_tp *tp);
+/* Reads earlier where the second tier has room. */
+void hz_tp_read_earlier(struct hz_tp *tp);
+
+/* Lay the arrays out; returns the bytes. `mem` may be NULL. */
+size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step);
+void hz_tp_gaps(struct hz_tp *tp);
+
+#endif
