@@ -22,24 +22,29 @@ static bool ours(const void *addr, size_t len)
 	return hz_unlikely(hz_arena_meets(addr, len)) && !hz_inside;
 }
 
+static bool is_plain(int prot, int flags)
+{
+	return (flags & ~MAP_POPULATE) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
+	       prot == (PROT_READ | PROT_WRITE);
+}
+
 /* Runtimes reserve address space with a hint, NORESERVE or PROT_NONE, and
  * manage it themselves: only what asks for plain memory is taken. */
 static bool wanted(void *addr, size_t len, int prot, int flags, off_t off)
 {
 	return len >= hz_arena_min_map() && !addr && len <= PTRDIFF_MAX &&
-	       (flags & ~MAP_POPULATE) == (MAP_PRIVATE | MAP_ANONYMOUS) &&
-	       prot == (PROT_READ | PROT_WRITE) && !(off % HZ_PAGE_SIZE) &&
-	       hz_arena_len && !hz_inside;
+	       is_plain(prot, flags) && !(off % HZ_PAGE_SIZE) && hz_arena_len &&
+	       !hz_inside;
 }
 
 /* 0, or -1 with errno: part of the region could not be given up. What the
  * kernel refuses anyway takes nothing away. */
-static int make_way(void *addr, size_t len)
+static int make_way(void *addr, size_t len, bool plain)
 {
 	if (!len || (uintptr_t)addr % HZ_PAGE_SIZE || !ours(addr, len))
 		return 0;
 	len = hz_align_up(len, HZ_PAGE_SIZE);
-	return (int)hz_sysret(HZ_GUARDED(hz_arena_yield(addr, len)));
+	return (int)hz_sysret(HZ_GUARDED(hz_arena_yield(addr, len, plain)));
 }
 
 HZ_EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd,
@@ -52,7 +57,8 @@ HZ_EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd,
 					    flags & MAP_POPULATE));
 	if (p)
 		return p;
-	if (flags & MAP_FIXED && make_way(addr, len) < 0)
+	if (flags & MAP_FIXED &&
+	    make_way(addr, len, is_plain(prot, flags & ~MAP_FIXED)) < 0)
 		return MAP_FAILED;
 	return hz_next.mmap(addr, len, prot, flags, fd, off);
 }
@@ -79,7 +85,7 @@ HZ_EXPORT void *mremap(void *addr, size_t old_len, size_t len, int flags, ...)
 	if (ours(addr, old_len))
 		return (void *)hz_sysret(HZ_GUARDED(
 			hz_arena_mremap(addr, old_len, len, flags, to)));
-	if (flags & MREMAP_FIXED && make_way(to, len) < 0)
+	if (flags & MREMAP_FIXED && make_way(to, len, false) < 0)
 		return MAP_FAILED;
 	return hz_next.mremap(addr, old_len, len, flags, to);
 }
@@ -184,7 +190,7 @@ HZ_EXPORT void *shmat(int id, const void *addr, int flags)
 
 		if (flags & SHM_RND)
 			at = hz_align_down(at, (uintptr_t)SHMLBA);
-		if (make_way((void *)at, ds.shm_segsz) < 0)
+		if (make_way((void *)at, ds.shm_segsz, false) < 0)
 			return (void *)-1;
 	}
 	return hz_next.shmat(id, addr, flags);

@@ -122,6 +122,7 @@ int hz_arena_madvise(void *addr, size_t len, int advice)
 		break;
 	case IS_KERNELS:
 		hz_arena_hand_over(e, p);
+		hz_part_set_odd(e, p, true);
 		rc = hz_os.madvise(addr, len, advice);
 		break;
 	}

@@ -72,8 +72,9 @@ int hz_arena_madvise(void *addr, size_t len, int advice);
 int hz_arena_mlock(void *addr, size_t len, bool lock);
 int hz_arena_msync(void *addr, size_t len, int flags);
 /* Before a MAP_FIXED mapping (or shmat, ...) covers part of the region: give
- * these addresses to the kernel. */
-int hz_arena_yield(void *addr, size_t len);
+ * these addresses to the kernel. `plain`: it is private anonymous memory that
+ * may be read and written. */
+int hz_arena_yield(void *addr, size_t len, bool plain);
 
 /* Move the whole blocks of [addr, addr + len) out and wait; how many are out
  * afterwards. */

@@ -40,8 +40,9 @@ void *hz_arena_resize(void *p, size_t size, bool may_move);
 void hz_arena_clear(struct hz_engine *e, char *from, char *to);
 /* Hand all blocks that p touches to the kernel. No lock held. */
 void hz_arena_hand_over(struct hz_engine *e, struct hz_part p);
-/* The same, for a mapping that the program puts there. No lock held. */
-void hz_arena_make_way(struct hz_engine *e, struct hz_part p);
+/* The same, for a mapping that the program puts there; `plain`: one like what
+ * was there. No lock held. */
+void hz_arena_make_way(struct hz_engine *e, struct hz_part p, bool plain);
 /* munmap(2) of p, which lies in the region: 0 or -errno. No lock held. */
 int hz_arena_unmap_part(struct hz_engine *e, struct hz_part p);
 
@@ -64,6 +65,10 @@ void hz_part_touch(struct hz_engine *e, char *from, char *to);
 /* Does p touch a block that belongs to no mapping; one that is the kernel's? */
 bool hz_part_hole(struct hz_engine *e, struct hz_part p);
 bool hz_part_native(struct hz_engine *e, struct hz_part p);
+/* Odd pages have another protection or advice than plain memory: the program
+ * knows that they are a mapping of their own. */
+bool hz_part_odd(struct hz_engine *e, struct hz_part p);
+void hz_part_set_odd(struct hz_engine *e, struct hz_part p, bool odd);
 /* No page and no access there any more. The address space stays reserved, so
  * that no other mapping lands in the region. */
 void hz_part_punch(struct hz_part p);

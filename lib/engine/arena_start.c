@@ -73,11 +73,13 @@ static bool make_tables(struct hz_engine *e)
 	void *rmem = hz_os_reserve(ranges), *pmem = hz_os_reserve(plan);
 
 	e->blk = hz_os_reserve((size_t)e->blocks * sizeof(*e->blk));
+	e->odd = hz_os_reserve((size_t)e->blocks * HZ_UNITS_PER_BLOCK *
+			       sizeof(*e->odd));
 	e->gone = hz_os_reserve((size_t)e->blocks * HZ_UNITS_PER_BLOCK *
 				sizeof(*e->gone));
 	e->dead = hz_os_reserve((size_t)e->blocks * sizeof(*e->dead));
 	hz_rows_init(e);
-	if (!rmem || !pmem || !e->blk || !e->dead || !e->gone || !e->row_stack)
+	if (!rmem || !pmem || !e->blk || !e->dead || !e->gone || !e->odd || !e->row_stack)
 		return false;
 	e->ranges = hz_ranges_init(rmem, e->blocks, most);
 	e->plan = hz_plan_init(pmem, e->blocks, (uint32_t)hz_knobs.read_ahead);

@@ -139,6 +139,9 @@ struct hz_engine {
 	 * unmapped from it; and how many units have any. See vm.c. */
 	uint16_t *gone;
 	uint32_t gone_units;
+	/* By unit: a bit for each odd page; see part.c. */
+	uint16_t *odd;
+	bool odd_ever; /* there was one */
 	uint32_t blocks_used; /* no block above was ever part of a range */
 	uint32_t steal_hand;  /* see steal_slot() in evict.c */
 
@@ -167,6 +170,7 @@ struct hz_engine {
 
 	struct {
 		uint32_t next, end; /* blocks to evict because asked to */
+		bool open; /* nothing is read ahead until they are counted */
 	} order;
 
 	/* fork: processes that may share our pages copy-on-write */
@@ -347,5 +351,7 @@ void hz_rows_add(struct hz_engine *e, struct hz_range *r);
 void hz_rows_drop(struct hz_engine *e, struct hz_range *r);
 /* Refresh all rows and gauges. Lock held. */
 void hz_rows_refresh(struct hz_engine *e);
+/* After fork, in the child: nothing was reported yet. */
+void hz_rows_child(void);
 
 #endif

@@ -6,8 +6,9 @@
  * fault, and the content stands still. Then it is compared: all zeros need
  * no slot, a hash equal to the slot's needs no write. Only what changed is
  * written; what has always changed so far is compared now and then only, for
- * a hash takes as long as half of the write. A touch at any point before the write turns the eviction back at
- * the price of one move; during the write it waits for its end.
+ * a hash takes as long as half of the write. A touch at any point before the
+ * write turns the eviction back at the price of one move; during the write it
+ * waits for its end.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -22,10 +23,11 @@
 #include "checksum.h"
 #include "engine/engine.h"
 
-#define FULL_NS	    1000000000ull
-#define FAILED_MOST 8u /* writes that fail in a row */
-#define PROBES_MOST 32u /* in one pass: about two milliseconds */
-#define NO_SPACE    "no space left on the store's file system"
+#define FULL_NS	     1000000000ull
+#define FAILED_MOST  8u /* writes that fail in a row */
+#define SPARE_FRAMES 4u
+#define PROBES_MOST  32u /* in one pass: about two milliseconds */
+#define NO_SPACE     "no space left on the store's file system"
 
 /* ---- unmapping ---- */
 
@@ -52,9 +54,9 @@ static bool unmap(struct hz_engine *e, uint32_t b)
 	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
 	/* Shared with a relative: evicting it would free nothing, and a move
 	 * that stops half way is best not begun. */
-	rc = blk->fork_gen == e->fork_gen || hz_fork_reclaim(e, b) ?
-		     move_out(e, b, f) :
-		     -EBUSY;
+	rc = blk->fork_gen == e->fork_gen || hz_fork_reclaim(e, b)
+		     ? move_out(e, b, f)
+		     : -EBUSY;
 	if (rc < 0) {
 		hz_frame_set(e, f, HZ_FRAME_EMPTY);
 		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
@@ -385,9 +387,9 @@ static bool carry_out(struct hz_engine *e, struct hz_worker *w,
 {
 	struct hz_block *blk = &e->blk[c.block];
 
-	if (c.action == HZ_ACT_DROP) {
-		if (blk->state != HZ_BLK_READY)
-			return false;
+	if (c.action == HZ_ACT_DROP && blk->state != HZ_BLK_READY)
+		return false;
+	if (blk->state == HZ_BLK_READY) {
 		hz_stat_add(HZ_STAT_prefetch_dropped, 1);
 		hz_frame_set(e, blk->frame, HZ_FRAME_FREE);
 		blk->frame = HZ_NONE;
@@ -411,6 +413,13 @@ static void settle(struct hz_engine *e, struct hz_worker *w, struct hz_choice c)
 		hz_plan_refused(e->plan, c);
 }
 
+/* Somebody waits, the budget shrank, or nothing is left for a first touch. */
+static bool must_go(const struct hz_engine *e)
+{
+	return e->waiting || e->pages > e->cap ||
+	       hz_free_frames(e) + e->writing < SPARE_FRAMES;
+}
+
 bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 {
 	struct hz_choice c;
@@ -419,7 +428,7 @@ bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 		return true;
 	if (e->frozen || e->no_evict)
 		return false;
-	c = hz_plan_choose(e->plan, e->waiting);
+	c = hz_plan_choose(e->plan, must_go(e));
 	if (c.action == HZ_ACT_NONE)
 		return false;
 	settle(e, w, c);
@@ -430,7 +439,7 @@ void hz_evict_probe(struct hz_engine *e, struct hz_worker *w)
 {
 	if (e->frozen || e->no_evict || !hz_plan_probes(e->plan))
 		return;
-	for (unsigned i = 0; i < PROBES_MOST; i++) {
+	for (unsigned i = 0; i < PROBES_MOST && !e->waiting; i++) {
 		struct hz_choice c = hz_plan_probe(e->plan);
 
 		if (c.action == HZ_ACT_NONE)
@@ -444,6 +453,8 @@ void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w)
 	while (e->order.next < e->order.end && w->inflight < e->depth) {
 		struct hz_choice c = {HZ_ACT_EVICT, e->order.next++};
 
+		if (e->blk[c.block].state == HZ_BLK_READY)
+			c.action = HZ_ACT_DROP;
 		if (carry_out(e, w, c))
 			hz_plan_done(e->plan, c);
 	}

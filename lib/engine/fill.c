@@ -159,15 +159,6 @@ void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f)
 	fr->company = e->reader.inflight + e->writer.inflight;
 }
 
-/* Little's law: of n transfers that are always in flight one ends in a n-th of
- * the time that each takes. */
-static void learn_rate(struct hz_engine *e, const struct hz_frame *fr)
-{
-	uint64_t took = hz_os.now() - fr->began;
-
-	hz_plan_transfer(e->plan, took / hz_max(fr->company, 1u));
-}
-
 static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		       uint32_t f)
 {
@@ -260,7 +251,8 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 	uint32_t next[AHEAD_MOST];
 	unsigned n;
 
-	if (e->frozen || e->waiting || hz_free_frames(e) <= AHEAD_RESERVE ||
+	if (e->frozen || e->order.open || e->waiting ||
+	    hz_free_frames(e) <= AHEAD_RESERVE ||
 	    w->inflight + AHEAD_RESERVE >= e->depth)
 		return;
 	n = hz_plan_ahead(e->plan, next, hz_array_len(next));
@@ -507,7 +499,8 @@ void hz_fill_done(struct hz_engine *e, struct hz_worker *w, struct hz_xfer *x)
 
 	w->inflight--;
 	e->frame[f].io = false;
-	learn_rate(e, &e->frame[f]);
+	hz_plan_transfer(e->plan, hz_os.now() - e->frame[f].began,
+			 e->frame[f].company);
 	if (write)
 		hz_evict_done(e, f, x->res);
 	else

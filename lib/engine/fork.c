@@ -146,9 +146,11 @@ static void map_staged(struct hz_engine *e)
 	for (uint32_t f = 0; f < e->frame_next; f++) {
 		uint32_t b = e->frame[f].block;
 
-		if (e->frame[f].state == HZ_FRAME_USED && b != HZ_NONE &&
-		    e->blk[b].frame == f && e->blk[b].state == HZ_BLK_STAGED)
-			hz_fill_map(e, b, false);
+		if (e->frame[f].state != HZ_FRAME_USED || b == HZ_NONE ||
+		    e->blk[b].frame != f || e->blk[b].state != HZ_BLK_STAGED)
+			continue;
+		hz_fill_map(e, b, false);
+		hz_plan_mapped(e->plan, b);
 	}
 }
 
@@ -275,6 +277,7 @@ static void adopt(struct hz_engine *e)
 	e->waiting = 0;
 	e->writing = 0;
 	e->frozen = false;
+	e->order.open = false;
 	e->armed = false;
 	e->pages = (uint32_t)(e->totals.count[HZ_BLK_RESIDENT] +
 			      e->totals.count[HZ_BLK_DEAD]);
@@ -306,6 +309,7 @@ static void restart(struct hz_engine *e)
 	bool needed;
 
 	hz_stats_child();
+	hz_rows_child();
 	hz_slots_fork_child(e->slots);
 	adopt(e);
 	needed = e->totals.count[HZ_BLK_STORED] != 0;

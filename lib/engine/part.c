@@ -111,6 +111,58 @@ bool hz_part_native(struct hz_engine *e, struct hz_part p)
 	return false;
 }
 
+/* ---- odd pages ---- */
+
+#define UNIT_PAGES (HZ_UNIT_SIZE / HZ_PAGE_SIZE)
+
+/* The pages of unit u that p touches, as bits. */
+static uint16_t pages_of(struct hz_engine *e, uint32_t u, struct hz_part p)
+{
+	char *start = e->base + ((size_t)u << HZ_UNIT_SHIFT);
+	size_t from = p.from > start ? (size_t)(p.from - start) : 0;
+	size_t to = hz_min((size_t)(p.to - start), (size_t)HZ_UNIT_SIZE);
+	unsigned first = (unsigned)(from / HZ_PAGE_SIZE);
+	unsigned end = (unsigned)((to + HZ_PAGE_SIZE - 1) / HZ_PAGE_SIZE);
+
+	return (uint16_t)((1u << end) - (1u << first));
+}
+
+_Static_assert(UNIT_PAGES == 16, "a page of a unit is a bit of 16");
+
+static uint32_t unit_at(struct hz_engine *e, const char *addr)
+{
+	return (uint32_t)((size_t)(addr - e->base) >> HZ_UNIT_SHIFT);
+}
+
+bool hz_part_odd(struct hz_engine *e, struct hz_part p)
+{
+	HZ_SCOPED_LOCK(&e->lock);
+
+	if (!e->odd_ever || p.from >= p.to)
+		return false;
+	for (uint32_t u = unit_at(e, p.from); u <= unit_at(e, p.to - 1); u++)
+		if (e->odd[u] & pages_of(e, u, p))
+			return true;
+	return false;
+}
+
+void hz_part_set_odd(struct hz_engine *e, struct hz_part p, bool odd)
+{
+	HZ_SCOPED_LOCK(&e->lock);
+
+	e->odd_ever |= odd;
+	if (!e->odd_ever || p.from >= p.to)
+		return;
+	for (uint32_t u = unit_at(e, p.from); u <= unit_at(e, p.to - 1); u++) {
+		uint16_t pages = pages_of(e, u, p);
+
+		if (odd)
+			e->odd[u] |= pages;
+		else
+			e->odd[u] &= (uint16_t)~pages;
+	}
+}
+
 void hz_part_punch(struct hz_part p)
 {
 	size_t len = (size_t)(p.to - p.from);

@@ -12,7 +12,7 @@
  * other reverse maps), which mremap(2) refuses. Then its bytes move.
  *
  * Rests on mremap(2): MREMAP_DONTUNMAP of Linux 5.7, private anonymous memory
- * only; on madvise(2): MADV_POPULATE_WRITE of Linux 5.14.
+ * only.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -23,16 +23,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/os.h"
+#include "checksum.h"
 #include "engine/arena.h"
 #include "engine/arena_int.h"
 #include "engine/engine.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
-#endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
 #endif
 
 /* What the program asks for; lengths in whole pages. */
@@ -56,76 +55,81 @@ static long raw_mremap(const struct wish *w)
 	return at;
 }
 
-/* The kernel moves its pages; the old place stays mapped, and empty. */
-static long move_pages_out(const struct wish *w)
-{
-	size_t len = hz_min(w->old_len, w->new_len);
-	struct wish out = {w->old, len, len, w->flags | MREMAP_DONTUNMAP,
-			   w->to};
-	struct wish grow = {NULL, len, w->new_len, MREMAP_MAYMOVE, NULL};
-	long at, grown;
-
-	if (w->to && w->new_len > len)
-		return -EFAULT; /* it could not grow there at once */
-	at = raw_mremap(&out);
-	if (at < 0 || w->new_len == len)
-		return at;
-	grow.old = (char *)at;
-	grown = raw_mremap(&grow);
-	if (grown < 0) {
-		struct wish back = {(char *)at, len, len,
-				    MREMAP_MAYMOVE | MREMAP_FIXED, w->old};
-
-		raw_mremap(&back);
-	}
-	return grown;
-}
-
-/* Its bytes move, into one new mapping. Only what may be written throughout:
- * of pages with several protections the program knows that they are several
- * mappings. */
-static long copy_out(const struct wish *w)
-{
-	size_t len = hz_min(w->old_len, w->new_len);
-	long at;
-
-	if (hz_os.madvise(w->old, len, MADV_POPULATE_WRITE) < 0)
-		return -EFAULT;
-	at = hz_os.mmap(w->to, w->new_len, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | (w->to ? MAP_FIXED : 0),
-			-1, 0);
-	for (size_t off = 0; at >= 0 && off < len; off += HZ_BLOCK_SIZE) {
-		size_t n = hz_min(len - off, (size_t)HZ_BLOCK_SIZE);
-
-		memcpy((char *)at + off, w->old + off, n);
-		hz_os_discard(w->old + off, n);
-	}
-	return at;
-}
-
-static bool meet(const struct wish *w)
-{
-	return w->to < w->old + w->old_len && w->old < w->to + w->new_len;
-}
-
 static bool inside(struct hz_engine *e, const struct wish *w)
 {
 	return w->old >= e->base &&
 	       w->old + w->old_len <= e->base + hz_arena_len;
 }
 
+/* Bytes but zeros: `to` is fresh, and memory that was never touched takes no
+ * memory there either. */
+static void copy_pages(char *to, const char *from, size_t len)
+{
+	for (size_t off = 0; off < len; off += HZ_PAGE_SIZE)
+		if (!hz_is_zero(from + off, HZ_PAGE_SIZE))
+			memcpy(to + off, from + off, HZ_PAGE_SIZE);
+}
+
+/* [old, old + len) to a place of the kernel's choice; the old one is empty
+ * then, and still mapped. */
+static long carry_out(struct hz_engine *e, char *old, size_t len)
+{
+	struct wish out = {old, len, len, MREMAP_MAYMOVE | MREMAP_DONTUNMAP,
+			   NULL};
+	long at = raw_mremap(&out);
+
+	/* Of memory with several protections or advices the program knows
+	 * that it is several mappings. */
+	if (at != -EFAULT || hz_part_odd(e, hz_part_inside(e, old, len)))
+		return at;
+	at = hz_os.mmap(NULL, len, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (size_t off = 0; at >= 0 && off < len; off += HZ_BLOCK_SIZE) {
+		size_t n = hz_min(len - off, (size_t)HZ_BLOCK_SIZE);
+
+		copy_pages((char *)at + off, old + off, n);
+		hz_os_discard(old + off, n);
+	}
+	return at;
+}
+
+static void carry_back(struct hz_engine *e, char *old, size_t len, long at)
+{
+	struct wish back = {(char *)at, len, len, MREMAP_MAYMOVE | MREMAP_FIXED,
+			    old};
+
+	if (raw_mremap(&back) >= 0)
+		return;
+	/* Too many mappings, perhaps. */
+	if (hz_part_odd(e, hz_part_inside(e, old, len))) {
+		hz_log(HZ_ERROR, "arena",
+		       "mremap: the kernel took %zu bytes at %p to %lx and "
+		       "does not give them back",
+		       len, old, at);
+		return;
+	}
+	copy_pages(old, (char *)at, len);
+	hz_os.munmap((char *)at, len);
+}
+
 static long leave(struct hz_engine *e, const struct wish *w)
 {
-	long at;
+	size_t len = hz_min(w->old_len, w->new_len);
+	struct wish on = {NULL, len, w->new_len,
+			  w->flags & (MREMAP_MAYMOVE | MREMAP_FIXED), w->to};
+	long at, moved;
 
-	if (w->to && (meet(w) || (uintptr_t)w->to % HZ_PAGE_SIZE))
-		return -EINVAL;
+	/* In place, or not ours alone: the kernel knows best. */
 	if (!inside(e, w) || !(w->flags & MREMAP_MAYMOVE))
 		return raw_mremap(w);
-	at = move_pages_out(w);
-	if (at == -EFAULT)
-		at = copy_out(w);
-	return at == -EFAULT || at == -EINVAL ? raw_mremap(w) : at;
+	at = carry_out(e, w->old, len);
+	if (at < 0 || (w->new_len == len && !w->to))
+		return at;
+	on.old = (char *)at;
+	moved = raw_mremap(&on);
+	if (moved < 0)
+		carry_back(e, w->old, len, at);
+	return moved;
 }
 
 /* What is not there any more is covered, and its ranges end. */
@@ -151,7 +155,8 @@ static long remap_native(struct hz_engine *e, const struct wish *w)
 		return (long)w->old;
 	}
 	if (w->to && hz_arena_meets(w->to, w->new_len))
-		hz_arena_make_way(e, hz_part_inside(e, w->to, w->new_len));
+		hz_arena_make_way(e, hz_part_inside(e, w->to, w->new_len),
+				  false);
 	at = leave(e, w);
 	if (at < 0 || w->flags & MREMAP_DONTUNMAP)
 		return at;
@@ -169,8 +174,7 @@ static bool is_whole_range(struct hz_engine *e, const struct wish *w)
 
 	hz_lock(&e->lock);
 	r = hz_arena_range(e, w->old);
-	whole = r && r->kind == HZ_RANGE_MAP &&
-		hz_range_addr(e, r) == w->old &&
+	whole = r && r->kind == HZ_RANGE_MAP && hz_range_addr(e, r) == w->old &&
 		hz_align_up(r->bytes, HZ_PAGE_SIZE) == w->old_len;
 	hz_unlock(&e->lock);
 	return whole &&
@@ -190,6 +194,26 @@ static long remap(struct hz_engine *e, const struct wish *w)
 	return p ? (long)p : -ENOMEM;
 }
 
+static bool meet(const struct wish *w)
+{
+	return w->to < w->old + w->old_len && w->old < w->to + w->new_len;
+}
+
+/* What mremap(2) refuses with EINVAL; before anything was touched. */
+static bool is_valid(const struct wish *w)
+{
+	const int known = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+
+	if (!w->new_len || !w->old_len || (uintptr_t)w->old % HZ_PAGE_SIZE ||
+	    w->flags & ~known || (w->flags && !(w->flags & MREMAP_MAYMOVE)))
+		return false;
+	if (w->flags & MREMAP_DONTUNMAP && w->old_len != w->new_len)
+		return false;
+	if (!(w->flags & MREMAP_FIXED))
+		return true;
+	return w->to && !((uintptr_t)w->to % HZ_PAGE_SIZE) && !meet(w);
+}
+
 long hz_arena_mremap(void *old, size_t old_len, size_t new_len, int flags,
 		     void *new_addr)
 {
@@ -203,9 +227,8 @@ long hz_arena_mremap(void *old, size_t old_len, size_t new_len, int flags,
 	struct hz_gate g;
 	long at;
 
-	if (!new_len || !old_len || (uintptr_t)old % HZ_PAGE_SIZE ||
-	    (flags && !(flags & MREMAP_MAYMOVE)) ||
-	    flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP))
+	/* A length may wrap around when it is rounded. */
+	if (old_len > PTRDIFF_MAX || new_len > PTRDIFF_MAX || !is_valid(&w))
 		return -EINVAL;
 	hz_gate_enter(&g);
 	at = remap(&hz_engine, &w);

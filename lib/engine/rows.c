@@ -101,19 +101,32 @@ static void refresh(void *arg, struct hz_range *r)
 	hz_stats_put_range(r->stats_row, &row);
 }
 
+/* The lock that was reported last; a child reports its own. */
+static uint32_t locks;
+
+void hz_rows_child(void)
+{
+	locks = 0;
+}
+
+static void note_lock(const struct hz_engine *e)
+{
+	struct hz_plan_learned l = hz_plan_learned(e->plan);
+
+	if (l.locked && l.locks != locks)
+		hz_stats_locked();
+	locks = l.locks;
+}
+
 static void refresh_learned(const struct hz_engine *e)
 {
 	static uint64_t hits, misses; /* reported so far */
-	static bool locked;
 	struct hz_plan_learned l = hz_plan_learned(e->plan);
 
 	hz_stat_gauge(HZ_STAT_learn_period, HZ_STAT_learn_period, l.period);
 	hz_stat_gauge(HZ_STAT_learn_locked, HZ_STAT_learn_locked, l.locked);
 	hz_stat_add(HZ_STAT_learn_hits, l.hits - hits);
 	hz_stat_add(HZ_STAT_learn_misses, l.misses - misses);
-	if (l.locked && !locked)
-		hz_stats_locked();
-	locked = l.locked;
 	hits = l.hits;
 	misses = l.misses;
 }
@@ -126,6 +139,7 @@ void hz_rows_refresh(struct hz_engine *e)
 
 	hz_stat_gauge(HZ_STAT_ram_resident, HZ_STAT_ram_peak,
 		      (uint64_t)e->pages << HZ_BLOCK_SHIFT);
+	note_lock(e);
 	if (now - last < REFRESH_NS)
 		return;
 	last = now;

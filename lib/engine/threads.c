@@ -291,8 +291,8 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 	give_back(e);
 	hz_fill_waiting(e, w);
 	grow(e, w);
-	hz_evict_probe(e, w);
 	balance(e, w);
+	hz_evict_probe(e, w);
 	hz_fill_ahead(e, w);
 	hz_evict_ordered(e, w);
 	decay(e);
@@ -378,9 +378,10 @@ static long order_once(struct hz_engine *e, uint32_t first, uint32_t n)
 		hz_aux_wait(e);
 	}
 	for (uint32_t b = first; b < first + n; b++) {
-		/* Each on its way out arrives, or is turned back. */
+		/* Each on its way arrives, or is turned back. */
 		while (hz_region_passing(&e->blk[b]) ||
-		       e->blk[b].state == HZ_BLK_WRITING)
+		       e->blk[b].state == HZ_BLK_WRITING ||
+		       e->blk[b].state == HZ_BLK_READING)
 			hz_aux_wait(e);
 		out += is_out(&e->blk[b]);
 	}
@@ -391,10 +392,13 @@ static long order_once(struct hz_engine *e, uint32_t first, uint32_t n)
  * DAMON): what is not pinned for good goes at the second or third try. */
 static long order(struct hz_engine *e, uint32_t first, uint32_t n)
 {
-	long out = order_once(e, first, n);
+	long out;
 
+	e->order.open = true;
+	out = order_once(e, first, n);
 	for (unsigned i = 0; i < 2 && out < (long)n; i++)
 		out = order_once(e, first, n);
+	e->order.open = false;
 	return out;
 }
 

@@ -80,6 +80,8 @@ void hz_units_forget(struct hz_engine *e, uint32_t first, uint32_t n)
 		e->gone_units -= e->gone[u] != 0;
 		e->gone[u] = 0;
 	}
+	for (uint32_t u = first; e->odd_ever && u < first + n; u++)
+		e->odd[u] = 0;
 }
 
 /* The program unmaps in pages, we count in units: a unit leaves its range when
@@ -250,24 +252,25 @@ void hz_arena_hand_over(struct hz_engine *e, struct hz_part p)
 }
 
 /* The program maps something there, perhaps where it had unmapped before. */
-void hz_arena_make_way(struct hz_engine *e, struct hz_part p)
+void hz_arena_make_way(struct hz_engine *e, struct hz_part p, bool plain)
 {
 	uint32_t first = unit_at(e, p.from);
 
 	hz_arena_hand_over(e, p);
+	hz_part_set_odd(e, p, !plain);
 	hz_lock(&e->lock);
 	if (p.to > p.from)
 		hz_units_forget(e, first, unit_at(e, p.to - 1) - first + 1);
 	hz_unlock(&e->lock);
 }
 
-int hz_arena_yield(void *addr, size_t len)
+int hz_arena_yield(void *addr, size_t len, bool plain)
 {
 	struct hz_engine *e = &hz_engine;
 	struct hz_gate g;
 
 	hz_gate_enter(&g);
-	hz_arena_make_way(e, hz_part_inside(e, addr, len));
+	hz_arena_make_way(e, hz_part_inside(e, addr, len), plain);
 	hz_gate_leave(&g);
 	return 0;
 }
@@ -288,9 +291,11 @@ int hz_arena_mprotect(void *addr, size_t len, int prot)
 		rc = -ENOMEM;
 	} else if (prot != (PROT_READ | PROT_WRITE)) {
 		hz_arena_hand_over(e, p);
+		hz_part_set_odd(e, p, true);
 		rc = hz_os.mprotect(addr, len, prot);
 	} else if (hz_part_native(e, p)) {
 		rc = hz_os.mprotect(addr, len, prot);
+		hz_part_set_odd(e, p, rc < 0);
 	}
 	hz_gate_leave(&g);
 	return rc;

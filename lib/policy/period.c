@@ -18,7 +18,7 @@
 #define SHORTEST   8u
 #define FIRST_LOOK 64u
 /* Events that vote: enough to tell 90 % from 80 %. */
-#define VOTERS 16384u
+#define VOTERS 2048u
 
 /* Classes of distances: 64 in an octave, exact below 64. */
 #define OCTAVE	64u

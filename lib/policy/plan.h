@@ -80,12 +80,16 @@ unsigned hz_plan_ahead(struct hz_plan *plan, uint32_t *out, unsigned max);
 /* The engine began to read `block` ahead: it will hold a frame. */
 void hz_plan_prefetched(struct hz_plan *plan, uint32_t block);
 
+/* It is mapped again, and not because it was used: its trial is over. */
+void hz_plan_mapped(struct hz_plan *plan, uint32_t block);
+
 /* It is not in the store: do not offer it again before it comes back and
  * leaves once more. */
 void hz_plan_absent(struct hz_plan *plan, uint32_t block);
 
-/* A transfer was served: at the rate of now, a block takes `ns`. */
-void hz_plan_transfer(struct hz_plan *plan, uint64_t ns);
+/* A transfer was served in `ns`, with `company` of them in flight when it
+ * began, itself included. */
+void hz_plan_transfer(struct hz_plan *plan, uint64_t ns, uint32_t company);
 
 /* What to take next. `must`: a thread waits for it; otherwise the answer may
  * be that nothing is worth less than what would take its place. The choice is
@@ -115,6 +119,7 @@ void hz_plan_rename(struct hz_plan *plan, uint32_t from, uint32_t to);
 struct hz_plan_learned {
 	uint32_t period; /* uses in it, 0: none is known */
 	bool locked;	 /* it is followed */
+	uint32_t locks;	 /* how often one was found */
 	uint64_t hits, misses; /* events that it expected, and not; ever */
 };
 struct hz_plan_learned hz_plan_learned(const struct hz_plan *plan);

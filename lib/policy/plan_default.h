@@ -59,9 +59,12 @@ struct hz_plan {
 	uint32_t sample_at;   /* tick at which to sample; 0: no pressure yet */
 	uint32_t sampled_at;  /* tick at which sampling began */
 	uint32_t failures;    /* samplings and schedules in a row without use */
+	uint32_t locks;
 	uint64_t marker;      /* use up to which we will see the program pass */
 	uint64_t hits, misses; /* of earlier schedules */
-	uint64_t block_ns;     /* time of one block's transfer, 0: not known */
+	/* Of a transfer, 0: not known: its share of the time when several are
+	 * in flight, and how long it takes itself. */
+	uint64_t share_ns, latency_ns;
 	struct hz_event ring[HZ_PLAN_EVENTS];
 };
 
@@ -104,6 +107,7 @@ unsigned hz_learned_ahead(struct hz_plan *plan, uint32_t *out, unsigned max);
 struct hz_choice hz_plan_take(struct hz_plan *plan, enum hz_action action,
                               enum hz_list_id list);
 struct hz_choice hz_plan_take_refused(struct hz_plan *plan);
+bool hz_plan_ahead_is_stale(struct hz_plan *plan);
 
 static inline void hz_plan_move(struct hz_plan *plan, uint32_t block,
                                 enum hz_list_id to)

@@ -40,11 +40,8 @@
 #define SAMPLE_AFTER 4u
 #define BACKOFF_MOST 10u
 
-/* A schedule that fits less than this is given up. */
-#define FIT_LEAST (HZ_SCHED_ONE * 3 / 4)
-
-/* A missing block costs a read and the write of what makes room for it; and
- * half as much again, since rates vary. */
+/* A missing block costs a read and, before it, the write of what makes room for
+ * it; and half as much again, since rates vary. */
 #define MISS_COST 3u
 /* Missing blocks that are looked at. */
 #define MISS_SCAN 256u
@@ -75,6 +72,7 @@ struct hz_plan_learned hz_plan_learned(const struct hz_plan *plan)
 	struct hz_plan_learned l = {
 		.period = plan->sched.length,
 		.locked = plan->mode == HZ_PLAN_FOLLOW,
+		.locks = plan->locks,
 		.hits = plan->hits + plan->sched.hits,
 		.misses = plan->misses + plan->sched.misses,
 	};
@@ -111,6 +109,17 @@ void hz_plan_absent(struct hz_plan *plan, uint32_t block)
 		hz_sched_set(&plan->sched, block, HZ_SCHED_AWAY);
 }
 
+void hz_plan_mapped(struct hz_plan *plan, uint32_t block)
+{
+	enum hz_list_id list;
+
+	if (block >= plan->lists.blocks)
+		return;
+	list = hz_plan_node(plan, block)->list;
+	if (list == HZ_LIST_TRIAL || list == HZ_LIST_DOOMED)
+		hz_plan_move(plan, block, HZ_LIST_MAIN);
+}
+
 /* ---- from mode to mode ---- */
 
 static void try_later(struct hz_plan *plan, uint32_t spent)
@@ -133,15 +142,15 @@ static void begin_sampling(struct hz_plan *plan)
  * default policy had in mind for them does not matter now. */
 static void sort_out(struct hz_plan *plan, enum hz_list_id list)
 {
+	bool mapped = list != HZ_LIST_TRIAL && list != HZ_LIST_AHEAD;
+
 	for (uint32_t n = hz_plan_count(plan, list); n; n--) {
 		uint32_t block = hz_list_head(&plan->lists, list);
 
 		if (!hz_sched_knows(&plan->sched, block))
 			hz_plan_move(plan, block, HZ_LIST_WINDOW);
 		else
-			hz_plan_move(plan, block,
-				     list == HZ_LIST_TRIAL ? list
-							   : HZ_LIST_MAIN);
+			hz_plan_move(plan, block, mapped ? HZ_LIST_MAIN : list);
 	}
 }
 
@@ -153,7 +162,9 @@ static void begin_following(struct hz_plan *plan)
 	sort_out(plan, HZ_LIST_MAIN);
 	sort_out(plan, HZ_LIST_TRIAL);
 	sort_out(plan, HZ_LIST_DOOMED);
+	sort_out(plan, HZ_LIST_AHEAD);
 	plan->mode = HZ_PLAN_FOLLOW;
+	plan->locks++;
 	plan->marker = 0;
 	for (uint32_t p = 0; p < s->length; p++)
 		hz_learned_sync(plan, s->block[p]);
@@ -195,7 +206,7 @@ static void follow(struct hz_plan *plan, uint32_t block, uint32_t age,
 	struct hz_sched *s = &plan->sched;
 
 	hz_sched_event(s, block, age < RECENT, now);
-	if (s->fit < FIT_LEAST)
+	if (!hz_sched_fits(s))
 		stop_following(plan);
 	else if (s->done > 4ull * s->length)
 		plan->failures = 0;
@@ -321,6 +332,8 @@ static struct hz_choice first_of(struct hz_plan *plan)
 	static const enum hz_list_id order[] = {HZ_LIST_DOOMED, HZ_LIST_TRIAL,
 						HZ_LIST_MAIN, HZ_LIST_WINDOW};
 
+	if (hz_plan_ahead_is_stale(plan))
+		return hz_plan_take(plan, HZ_ACT_DROP, HZ_LIST_AHEAD);
 	for (unsigned i = 0; i < hz_array_len(order); i++)
 		if (hz_plan_count(plan, order[i]))
 			return hz_plan_take(plan, HZ_ACT_EVICT, order[i]);
@@ -351,7 +364,8 @@ static uint64_t time_until(const struct hz_sched *s, uint32_t uses)
 static uint32_t due_reads(const struct hz_plan *plan, uint32_t most)
 {
 	const struct hz_sched *s = &plan->sched;
-	uint64_t each = plan->block_ns * MISS_COST;
+	uint64_t each = plan->share_ns * MISS_COST;
+	uint64_t first = plan->latency_ns * MISS_COST;
 	uint32_t uses = 0, due = 0;
 
 	for (uint32_t i = 1; i <= MISS_SCAN && due < most; i++) {
@@ -360,9 +374,9 @@ static uint32_t due_reads(const struct hz_plan *plan, uint32_t most)
 		if (hz_sched_missing_from(s, &uses) == HZ_NONE)
 			break;
 		time = time_until(s, uses);
-		if (time > MISS_SCAN * each)
+		if (time > first + MISS_SCAN * each)
 			break; /* nor is any later one due */
-		if (i * each >= time)
+		if (first + i * each >= time)
 			due = i;
 		uses++;
 	}
@@ -417,10 +431,18 @@ unsigned hz_learned_ahead(struct hz_plan *plan, uint32_t *out, unsigned max)
 	return n;
 }
 
-void hz_plan_transfer(struct hz_plan *plan, uint64_t ns)
+static void average(uint64_t *mean, uint64_t ns)
 {
-	if (!plan->block_ns)
-		plan->block_ns = ns;
+	if (!*mean)
+		*mean = ns;
 	else
-		plan->block_ns += ns / 16 - plan->block_ns / 16;
+		*mean += ns / 16 - *mean / 16;
+}
+
+/* Little's law: of n transfers that are always in flight one ends in a n-th of
+ * the time that each takes. */
+void hz_plan_transfer(struct hz_plan *plan, uint64_t ns, uint32_t company)
+{
+	average(&plan->latency_ns, ns);
+	average(&plan->share_ns, ns / hz_max(company, 1u));
 }

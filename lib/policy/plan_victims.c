@@ -39,7 +39,7 @@ static bool may_try(const struct hz_plan *plan)
 	       hz_plan_count(plan, HZ_LIST_TRIAL) < trial_bound(plan);
 }
 
-static bool ahead_is_stale(struct hz_plan *plan)
+bool hz_plan_ahead_is_stale(struct hz_plan *plan)
 {
 	uint32_t block = hz_list_head(&plan->lists, HZ_LIST_AHEAD);
 	uint32_t age = hz_max(8 * plan->read_ahead, plan->capacity / 4);
@@ -95,7 +95,7 @@ struct hz_choice hz_plan_choose(struct hz_plan *plan, bool must)
 		return hz_learned_choose(plan, must);
 	if (hz_plan_count(plan, HZ_LIST_DOOMED))
 		return hz_plan_take(plan, HZ_ACT_EVICT, HZ_LIST_DOOMED);
-	if (ahead_is_stale(plan))
+	if (hz_plan_ahead_is_stale(plan))
 		return hz_plan_take(plan, HZ_ACT_DROP, HZ_LIST_AHEAD);
 	if (may_try(plan))
 		return hz_plan_take(plan, HZ_ACT_TRIAL, HZ_LIST_MAIN);

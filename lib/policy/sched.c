@@ -16,8 +16,10 @@
 #define USES_MOST 64u
 /* The least time of a part is forgotten by this share at each pass. */
 #define TIME_AGES 16u
-/* Weight of one event in `fit`: 1/256. */
-#define FIT_SHIFT 8
+/* More than these is a jump, not a passage. */
+#define PARTS_AT_ONCE 8u
+/* Strange events that are borne at least. */
+#define STRAIN_LEAST 256u
 
 static size_t array(uint32_t n)
 {
@@ -134,7 +136,7 @@ bool hz_sched_load(struct hz_sched *s, const struct hz_period *p,
 	s->latest = 0;
 	link_uses(s);
 	s->tail = s->ahead = s->votes = 0;
-	s->fit = HZ_SCHED_ONE;
+	s->strain = 0;
 	s->hits = s->misses = s->done = 0;
 	s->entered = s->part = 0;
 	memset(s->took, 0, sizeof(s->took));
@@ -186,12 +188,17 @@ static bool use_near(const struct hz_sched *s, uint32_t block, uint32_t from,
 	return best < reach(s);
 }
 
+bool hz_sched_fits(const struct hz_sched *s)
+{
+	return s->strain <= 3ull * hz_max(s->length, STRAIN_LEAST);
+}
+
 static void strange(struct hz_sched *s, uint32_t block)
 {
 	uint32_t p;
 
 	s->misses++;
-	s->fit -= s->fit >> FIT_SHIFT;
+	s->strain += 3;
 	if (!hz_sched_knows(s, block))
 		return;
 	if (s->votes && use_near(s, block, s->other, &p)) {
@@ -222,14 +229,21 @@ static uint32_t allowed(const struct hz_sched *s, uint32_t late)
 	return hz_max(late, HZ_SCHED_SLACK_LEAST);
 }
 
-/* The program left part s->part for `part`. A part of which it passed only
- * some is not measured. */
+/* The program left part s->part for `part`. When few events are seen it may
+ * have passed several at once. */
 static void leave_part(struct hz_sched *s, uint32_t part, uint64_t now)
 {
-	uint64_t took = now - s->entered, *t = &s->took[s->part];
+	uint32_t parts = (s->length - 1) / part_length(s) + 1;
+	uint32_t passed = (part + parts - s->part) % parts;
+	uint64_t took = (now - s->entered) / hz_max(passed, 1u);
 
-	if (s->entered && part == s->part + 1)
+	for (uint32_t i = 0; s->entered && i < passed; i++) {
+		uint64_t *t = &s->took[(s->part + i) % parts];
+
+		if (passed > PARTS_AT_ONCE)
+			break;
 		*t = *t ? hz_min(took, *t + *t / TIME_AGES) : took;
+	}
 	s->entered = now;
 	s->part = part;
 	for (uint32_t i = 0; i < HZ_SCHED_PARTS; i++)
@@ -293,7 +307,7 @@ static bool is_late(struct hz_sched *s, uint32_t block)
 static void expected(struct hz_sched *s)
 {
 	s->hits++;
-	s->fit += (HZ_SCHED_ONE - s->fit) >> FIT_SHIFT;
+	s->strain -= s->strain > 0;
 	s->votes = 0;
 }
 
@@ -373,12 +387,15 @@ uint32_t hz_sched_first_missing(const struct hz_sched *s, uint32_t *uses)
 static uint32_t from(const struct hz_sched *s, const struct hz_bits *set,
 		     uint32_t *uses)
 {
-	uint32_t least = *uses, block;
+	uint32_t at, block;
 
-	if (least >= s->length)
+	if (*uses >= s->length)
 		return HZ_NONE;
-	block = answer(s, first_from(s, set, position(s, least)), uses);
-	return block != HZ_NONE && *uses >= least ? block : HZ_NONE;
+	block = answer(s, first_from(s, set, position(s, *uses)), &at);
+	if (block == HZ_NONE || at < *uses)
+		return HZ_NONE;
+	*uses = at;
+	return block;
 }
 
 uint32_t hz_sched_held_from(const struct hz_sched *s, uint32_t *uses)

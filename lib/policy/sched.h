@@ -38,9 +38,6 @@
 /* Parts of the period with a time of their own. */
 #define HZ_SCHED_PARTS 64u
 
-/* Shares are fractions of this. */
-#define HZ_SCHED_ONE (1u << 16)
-
 enum hz_sched_state {
 	HZ_SCHED_AWAY,	  /* neither: freed, or not to be taken */
 	HZ_SCHED_HELD,	  /* in memory, may be taken */
@@ -58,7 +55,8 @@ struct hz_sched {
 	uint32_t ahead;	 /* lead - tail, at most slack */
 	uint32_t slack, latest; /* the latest use of this period, in uses */
 	uint32_t other, votes; /* where strange events say that we are */
-	uint32_t fit;	 /* share of events that were expected */
+	uint64_t strain; /* thirds: three for each strange event, less one for
+			  * each that was expected */
 	uint64_t done;	 /* uses over since the schedule was loaded */
 	uint32_t part;	 /* that the program is in */
 	uint64_t entered; /* time when it entered it, ns; 0: not known */
@@ -84,6 +82,10 @@ static inline bool hz_sched_knows(const struct hz_sched *s, uint32_t block)
 	return s->length && s->where[block];
 }
 
+/* Does the program still do what the schedule says? A quarter of the events may
+ * be strange, and all of them for as long as a period. */
+bool hz_sched_fits(const struct hz_sched *s);
+
 /* What `block` is now. */
 void hz_sched_set(struct hz_sched *s, uint32_t block, enum hz_sched_state to);
 
@@ -101,8 +103,8 @@ uint64_t hz_sched_time(const struct hz_sched *s, uint32_t uses);
 uint32_t hz_sched_last_held(const struct hz_sched *s, uint32_t *uses);
 uint32_t hz_sched_first_missing(const struct hz_sched *s, uint32_t *uses);
 
-/* The first held (missing) block that is used `uses` after tail or later;
- * *uses becomes its own. HZ_NONE: none in this period. */
+/* The first held (missing) block that is used *uses after tail or later; *uses
+ * becomes its own. HZ_NONE, and *uses as it was: none in this period. */
 uint32_t hz_sched_held_from(const struct hz_sched *s, uint32_t *uses);
 uint32_t hz_sched_missing_from(const struct hz_sched *s, uint32_t *uses);
 

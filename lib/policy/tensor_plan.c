@@ -9,7 +9,7 @@
 
 /* Memory in flight changes who leaves, which changes what is in flight. */
 #define PASSES	     4
-#define PASSES_LARGE 1
+#define PASSES_LARGE 0
 #define LARGE	     1000000u
 
 static void *take(char **at, size_t *total, size_t bytes)
@@ -36,14 +36,14 @@ size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step)
 	tp->prev = take(&at, &total, uses * sizeof(*tp->prev));
 	tp->count = take(&at, &total, (2 * n + 2) * sizeof(*tp->count));
 	tp->state = take(&at, &total, step->tensors * sizeof(*tp->state));
-	tp->heap = take(&at, &total, (uses + 1) * HZ_TP_ROUNDS *
-					     sizeof(*tp->heap));
+	tp->heap = take(&at, &total,
+			(uses + 1) * HZ_TP_ROUNDS * sizeof(*tp->heap));
 	tp->start = take(&at, &total, (n + 1) * sizeof(*tp->start));
 	tp->room = take(&at, &total, n * sizeof(*tp->room));
 	tp->used = take(&at, &total, n * sizeof(*tp->used));
 	tp->link = take(&at, &total, HZ_TP_ROUNDS * n * sizeof(*tp->link));
-	tp->idle = take(&at, &total,
-			(HZ_TP_ROUNDS * n + 1) * sizeof(*tp->idle));
+	tp->idle =
+		take(&at, &total, (HZ_TP_ROUNDS * n + 1) * sizeof(*tp->idle));
 	tp->flight = take(&at, &total, (n + 1) * sizeof(*tp->flight));
 	return total;
 }
@@ -175,6 +175,7 @@ void hz_tensor_plan_make(struct hz_tensor_plan *plan, void *mem,
 	memset(plan, 0, sizeof(*plan));
 	hz_tp_lay_out(&tp, mem, step);
 	tp.m = machine;
+	tp.rounds = uses > LARGE ? HZ_TP_ROUNDS - 1 : HZ_TP_ROUNDS;
 	hz_tp_gaps(&tp);
 	give_room(&tp, false);
 	hz_tp_choose(&tp);
@@ -192,7 +193,7 @@ void hz_tensor_plan_make(struct hz_tensor_plan *plan, void *mem,
 	list_outs(&tp, plan);
 	for (uint32_t k = 0; k < step->kernels; k++)
 		if (tp.used[k] > (int64_t)machine->fast)
-			plan->overflow = hz_max(plan->overflow,
-						(uint64_t)tp.used[k] -
-							machine->fast);
+			plan->overflow =
+				hz_max(plan->overflow,
+				       (uint64_t)tp.used[k] - machine->fast);
 }

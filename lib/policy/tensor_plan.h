@@ -42,20 +42,20 @@ enum { HZ_USE_READ = 1, HZ_USE_WRITE = 2, HZ_USE_LAST = 4 };
 
 struct hz_step {
 	uint32_t kernels, tensors;
-	const uint64_t *ns;	/* by kernel: how long it runs */
-	const uint32_t *first;	/* by kernel: its uses; first[kernels]: all */
-	const uint32_t *use;	/* hz_use(); lists of all kernels */
-	const uint64_t *bytes;	/* by tensor */
+	const uint64_t *ns;    /* by kernel: how long it runs */
+	const uint32_t *first; /* by kernel: its uses; first[kernels]: all */
+	const uint32_t *use;   /* hz_use(); lists of all kernels */
+	const uint64_t *bytes; /* by tensor */
 };
 
 enum hz_goal { HZ_GOAL_TIME, HZ_GOAL_BYTES };
 
 struct hz_plan_for {
-	uint64_t fast;		/* bytes of the first tier */
-	uint64_t second;	/* and of the second */
-	uint64_t out_bps, in_bps;	/* link, bytes a second */
-	uint64_t write_bps, read_bps;	/* store; 0: there is none */
-	uint64_t piece;		/* tensors are split in these */
+	uint64_t fast;		      /* bytes of the first tier */
+	uint64_t second;	      /* and of the second */
+	uint64_t out_bps, in_bps;     /* link, bytes a second */
+	uint64_t write_bps, read_bps; /* store; 0: there is none */
+	uint64_t piece;		      /* tensors are split in these */
 	enum hz_goal goal;
 };
 
@@ -73,17 +73,17 @@ struct hz_gap {
 	uint32_t gate;	 /* may come back from this kernel on; likewise */
 	uint32_t early;	 /* and some of it from here on: */
 	uint64_t some;
-	uint32_t read;	 /* may be read from the store from here on */
+	uint32_t read; /* may be read from the store from here on */
 };
 
 struct hz_tensor_plan {
-	struct hz_gap *gap;    /* by use */
-	uint32_t *out;	       /* gaps that write, in order of `by` */
+	struct hz_gap *gap; /* by use */
+	uint32_t *out;	    /* gaps that write, in order of `by` */
 	uint32_t outs;
-	uint64_t in_bytes;     /* a step over the link */
+	uint64_t in_bytes; /* a step over the link */
 	uint64_t out_bytes;
-	uint64_t store_bytes;  /* a step to the store; as many come back */
-	uint64_t overflow;     /* largest use of one kernel over `fast` */
+	uint64_t store_bytes; /* a step to the store; as many come back */
+	uint64_t overflow;    /* largest use of one kernel over `fast` */
 };
 
 /* Bytes of memory for hz_tensor_plan_make(). */

@@ -73,14 +73,14 @@ static void link_start(struct hz_tp *tp)
 {
 	uint32_t n = tp->step->kernels;
 
-	for (uint32_t k = 0; k < HZ_TP_ROUNDS * n; k++) {
+	for (uint32_t k = 0; k < tp->rounds * n; k++) {
 		double bytes = (double)tp->step->ns[k % n] / 1e9 *
 			       (double)tp->m->out_bps;
 
 		tp->link[k] = (int64_t)bytes + 1;
 		tp->idle[k] = k;
 	}
-	tp->idle[HZ_TP_ROUNDS * n] = HZ_TP_ROUNDS * n;
+	tp->idle[tp->rounds * n] = tp->rounds * n;
 }
 
 /* The open gap ends: what left comes back. Returns the bytes that the kernel
@@ -164,12 +164,15 @@ static int64_t evict(struct hz_tp *tp, const struct hz_tp_far *far,
 	return (int64_t)n;
 }
 
-/* Gaps that are put aside for one kernel since the link is full. */
-#define ASIDE 512
+/* Gaps that are put aside for one kernel since the link is full; less in a
+ * step of very many kernels, so that all of them stay a small part. */
+#define ASIDE	  512
+#define ASIDE_MIN 4
+#define ASIDE_ALL (1u << 21)
 
 struct aside {
 	struct hz_tp_far far[ASIDE];
-	uint32_t n, taken;
+	uint32_t n, taken, most;
 };
 
 /* The furthest next use; if none is left that costs no waiting, the furthest
@@ -177,7 +180,7 @@ struct aside {
 static bool next_victim(struct hz_tp *tp, struct aside *a,
 			struct hz_tp_far *far, bool *must)
 {
-	*must = !tp->heaped || a->n == ASIDE;
+	*must = !tp->heaped || a->n == a->most;
 	if (!*must)
 		*far = hz_tp_heap_pop(tp);
 	else if (a->taken < a->n)
@@ -191,9 +194,14 @@ static bool next_victim(struct hz_tp *tp, struct aside *a,
 
 static int64_t make_room(struct hz_tp *tp, int64_t used, int64_t room)
 {
-	struct aside a = {.n = 0};
+	uint32_t most = ASIDE_ALL / tp->step->kernels;
+	struct aside a;
 	struct hz_tp_far far;
 	bool must;
+
+	a.n = a.taken = 0;
+	most = hz_max(most, (uint32_t)ASIDE_MIN);
+	a.most = hz_min(most, (uint32_t)ASIDE);
 
 	while (used > room && next_victim(tp, &a, &far, &must)) {
 		struct hz_tp_state *st = &tp->state[far.tensor];
@@ -215,7 +223,7 @@ static int64_t walk(struct hz_tp *tp, int64_t used, uint32_t round)
 {
 	const struct hz_step *s = tp->step;
 	uint32_t base = round * s->kernels;
-	bool record = round == HZ_TP_ROUNDS - 1;
+	bool record = round == tp->rounds - 1;
 
 	for (uint32_t k = 0; k < s->kernels; k++) {
 		tp->now = base + k;
@@ -240,7 +248,7 @@ void hz_tp_choose(struct hz_tp *tp)
 		tp->state[t] = (struct hz_tp_state){.use = HZ_NONE};
 	for (uint32_t u = 0; u < s->first[s->kernels]; u++)
 		tp->gap[u].evict = tp->gap[u].write = tp->gap[u].store = 0;
-	for (uint32_t r = 0; r < HZ_TP_ROUNDS; r++) {
+	for (uint32_t r = 0; r < tp->rounds; r++) {
 		tp->stall = 0;
 		used = walk(tp, used, r);
 	}

@@ -9,13 +9,13 @@
 
 /* A tensor while the step is walked. */
 struct hz_tp_state {
-	uint64_t here;	 /* bytes in the tier */
-	uint64_t clean;	 /* bytes that have a copy below */
-	uint64_t evict;	 /* left in the open gap */
-	uint64_t write;	 /* of them without a copy */
-	uint32_t use;	 /* the open gap's; HZ_NONE: not alive */
-	uint32_t since;	 /* kernel, absolute, after the last write */
-	uint32_t by;	 /* kernel of the first eviction, absolute */
+	uint64_t here;	/* bytes in the tier */
+	uint64_t clean; /* bytes that have a copy below */
+	uint64_t evict; /* left in the open gap */
+	uint64_t write; /* of them without a copy */
+	uint32_t use;	/* the open gap's; HZ_NONE: not alive */
+	uint32_t since; /* kernel, absolute, after the last write */
+	uint32_t by;	/* kernel of the first eviction, absolute */
 };
 
 /* Who is used last: a heap of open gaps. */
@@ -36,26 +36,27 @@ struct hz_tp {
 	const struct hz_step *step;
 	const struct hz_plan_for *m;
 	struct hz_gap *gap;
-	uint64_t *spill;  /* by use: bytes for the third tier */
-	uint32_t *order;  /* by use */
-	uint32_t *prev;	  /* by use: the gap that it ends, or HZ_NONE */
-	uint32_t *count;  /* 2 a kernel and 2 more: to sort with */
+	uint64_t *spill; /* by use: bytes for the third tier */
+	uint32_t *order; /* by use */
+	uint32_t *prev;	 /* by use: the gap that it ends, or HZ_NONE */
+	uint32_t *count; /* 2 a kernel and 2 more: to sort with */
 	struct hz_tp_state *state; /* by tensor */
 	struct hz_tp_far *heap;
 	uint32_t heaped;
-	uint64_t *start;   /* by kernel, 1 more: time */
-	int64_t *room;	   /* by kernel: bytes that may be used */
-	int64_t *used;	   /* by kernel: bytes that are */
-	int64_t *flight;   /* by kernel, 1 more: on their way in */
+	uint64_t *start; /* by kernel, 1 more: time */
+	int64_t *room;	 /* by kernel: bytes that may be used */
+	int64_t *used;	 /* by kernel: bytes that are */
+	int64_t *flight; /* by kernel, 1 more: on their way in */
 	/* The link out, by kernel of all rounds: bytes that it could carry
 	 * more, and the first kernel from here on that has any. */
 	int64_t *link;
 	uint32_t *idle;
-	uint64_t stall;	   /* bytes that nothing but waiting makes room for */
-	uint64_t now;	   /* kernel of a walk, absolute */
+	uint64_t stall; /* bytes that nothing but waiting makes room for */
+	uint64_t now;	/* kernel of a walk, absolute */
+	uint32_t rounds;
 };
 
-/* Rounds of a walk until it is steady. */
+/* Rounds of a walk until it is steady; one less for very long steps. */
 #define HZ_TP_ROUNDS 3
 
 void hz_tp_heap_push(struct hz_tp *tp, struct hz_tp_far far);

@@ -104,7 +104,8 @@ void hz_tp_just_in_time(struct hz_tp *tp)
 static uint32_t earlier(const struct hz_tp *tp, int64_t *used, uint32_t at,
 			uint32_t least, uint64_t bytes, uint64_t room)
 {
-	uint32_t n = tp->step->kernels, most = EARLIER / tp->step->first[n];
+	uint32_t n = tp->step->kernels;
+	uint32_t most = EARLIER / tp->step->first[n];
 
 	for (uint32_t i = 0; i < most && at > least; i++, at--) {
 		uint32_t k = (at - 1) % n;
@@ -129,8 +130,7 @@ static void gate_earlier(struct hz_tp *tp, struct hz_gap *g)
 	g->some = 0;
 	if (g->gate <= least)
 		return;
-	room = (int64_t)fast -
-	       tp->flight[(g->gate - 1) % tp->step->kernels];
+	room = (int64_t)fast - tp->flight[(g->gate - 1) % tp->step->kernels];
 	if (room < (int64_t)(g->evict / 16) || room < (int64_t)tp->m->piece)
 		return;
 	g->some = hz_min(g->evict, (uint64_t)room);
@@ -206,8 +206,7 @@ static int64_t spill_some(struct hz_tp *tp, int64_t used, int64_t room)
 	while (used > room && tp->heaped) {
 		struct hz_tp_far far = hz_tp_heap_pop(tp);
 		uint64_t left = tp->gap[far.use].evict - tp->spill[far.use];
-		uint64_t n = hz_align_up((uint64_t)(used - room),
-					 tp->m->piece);
+		uint64_t n = hz_align_up((uint64_t)(used - room), tp->m->piece);
 
 		/* Closed already? The key is when it does. */
 		if (far.key <= tp->now || !left)
@@ -243,8 +242,9 @@ static int64_t spill_round(struct hz_tp *tp, int64_t used, uint32_t round)
 				continue;
 			tp->spill[u] = 0;
 			used += (int64_t)tp->gap[u].evict;
-			hz_tp_heap_push(tp, (struct hz_tp_far){
-				base + tp->gap[u].closes, u, 0});
+			hz_tp_heap_push(
+				tp, (struct hz_tp_far){base + tp->gap[u].closes,
+						       u, 0});
 		}
 		used = spill_some(tp, used, room);
 		tp->room[k] = used;
@@ -257,7 +257,7 @@ void hz_tp_spill(struct hz_tp *tp)
 	int64_t used = 0;
 
 	tp->heaped = 0;
-	for (uint32_t r = 0; tp->m->read_bps && r < HZ_TP_ROUNDS; r++)
+	for (uint32_t r = 0; tp->m->read_bps && r < tp->rounds; r++)
 		used = spill_round(tp, used, r);
 	if (!tp->m->read_bps)
 		return;

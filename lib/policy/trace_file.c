@@ -46,8 +46,8 @@ static int hand_over(struct hz_tf_writer *w, const void *bytes, size_t len)
 	return w->error;
 }
 
-int hz_tf_start(struct hz_tf_writer *w, void *buf, size_t size,
-		hz_tf_put *put, void *arg)
+int hz_tf_start(struct hz_tf_writer *w, void *buf, size_t size, hz_tf_put *put,
+		void *arg)
 {
 	uint8_t head[HEAD] = "HZTRACE\n";
 
@@ -117,8 +117,7 @@ int hz_tf_add(struct hz_tf_writer *w, const struct hz_tf_event *event)
 	start = w->buf + w->used;
 	*start = (uint8_t)event->kind;
 	fields = start + 1;
-	end = put_varint(fields,
-			 event->now > w->now ? event->now - w->now : 0);
+	end = put_varint(fields, event->now > w->now ? event->now - w->now : 0);
 	end = put_fields(end, event);
 	n = (size_t)(put_varint(length, (uint64_t)(end - fields)) - length);
 	memmove(fields + n, fields, (size_t)(end - fields));

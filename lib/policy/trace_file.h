@@ -29,13 +29,13 @@
 #define HZ_TRACE_FILE_VERSION 1
 
 /* HZ_TF(NAME, value, "what", fields in their order) */
-#define HZ_TF_KINDS(X_)                                                      \
-	X_(ALLOC, 1, "a tensor is born", "id, bytes")                        \
-	X_(FREE, 2, "it is dead", "id")                                      \
-	X_(LAUNCH, 3, "a kernel",                                            \
-	   "name, nanoseconds (0: not known), uses, then for each: id * 8 "  \
-	   "+ 1 read + 2 written + 4 last")                                  \
-	X_(FAULT, 4, "a host block was touched", "block, how")               \
+#define HZ_TF_KINDS(X_)                                                       \
+	X_(ALLOC, 1, "a tensor is born", "id, bytes")                         \
+	X_(FREE, 2, "it is dead", "id")                                       \
+	X_(LAUNCH, 3, "a kernel",                                             \
+	   "name, nanoseconds (0: not known), uses, then for each: id * 8 "   \
+	   "+ 1 read + 2 written + 4 last")                                   \
+	X_(FAULT, 4, "a host block was touched", "block, how")                \
 	X_(COPY, 5, "bytes were copied", "id, bytes, direction, nanoseconds") \
 	X_(STEP, 6, "a training step begins, where it is known", "number")
 
@@ -49,12 +49,12 @@ enum { HZ_TF_TO_DEVICE, HZ_TF_TO_HOST, HZ_TF_ON_DEVICE };
 
 struct hz_tf_event {
 	enum hz_tf_kind kind;
-	uint64_t now;	/* ns since the start of the trace */
-	uint64_t id;	/* tensor, block, name or number of a step */
-	uint64_t bytes; /* ALLOC, COPY */
-	uint64_t ns;	/* LAUNCH, COPY */
-	uint32_t how;	/* FAULT: enum hz_access; COPY: direction */
-	uint32_t uses;	/* LAUNCH */
+	uint64_t now;	     /* ns since the start of the trace */
+	uint64_t id;	     /* tensor, block, name or number of a step */
+	uint64_t bytes;	     /* ALLOC, COPY */
+	uint64_t ns;	     /* LAUNCH, COPY */
+	uint32_t how;	     /* FAULT: enum hz_access; COPY: direction */
+	uint32_t uses;	     /* LAUNCH */
 	const uint32_t *use; /* as hz_use(); when read: until the next event */
 };
 
@@ -76,8 +76,8 @@ struct hz_tf_writer {
 #define HZ_TF_USES   4096
 
 /* Writes the head. */
-int hz_tf_start(struct hz_tf_writer *w, void *buf, size_t size,
-		hz_tf_put *put, void *arg);
+int hz_tf_start(struct hz_tf_writer *w, void *buf, size_t size, hz_tf_put *put,
+		void *arg);
 int hz_tf_add(struct hz_tf_writer *w, const struct hz_tf_event *event);
 /* What is in the buffer goes out; to be called now and then and at the end. */
 int hz_tf_flush(struct hz_tf_writer *w);

@@ -87,8 +87,7 @@ static bool get_u32_field(const uint8_t *data, size_t *at, size_t end,
 static bool get_uses(struct hz_tf_reader *r, size_t *at, size_t end,
 		     struct hz_tf_event *e)
 {
-	if (!get_u32_field(r->data, at, end, &e->uses) ||
-	    e->uses > HZ_TF_USES)
+	if (!get_u32_field(r->data, at, end, &e->uses) || e->uses > HZ_TF_USES)
 		return false;
 	for (uint32_t i = 0; i < e->uses; i++)
 		if (!get_u32_field(r->data, at, end, &r->use[i]))

@@ -271,8 +271,66 @@ static void errors(void)
 	errno = 0;
 	CHECK(mremap(p, LEN, LEN, 64) == MAP_FAILED);
 	CHECK(errno == EINVAL);
+	errno = 0;
+	CHECK(mremap(p + MIB, LEN / 2, (size_t)-100, MREMAP_MAYMOVE) ==
+	      MAP_FAILED);
+	CHECK(errno == EINVAL || errno == ENOMEM);
+	errno = 0;
+	CHECK(mremap(p, LEN / 2, LEN, MREMAP_MAYMOVE | MREMAP_DONTUNMAP,
+		     NULL) == MAP_FAILED);
+	CHECK(errno == EINVAL);
+	errno = 0;
+	CHECK(mremap(p, LEN, LEN, MREMAP_MAYMOVE | MREMAP_FIXED, p + MIB) ==
+	      MAP_FAILED);
+	CHECK(errno == EINVAL);
 	CHECK(filled(p, LEN, 14));
 	CHECK(!munmap(p, LEN));
+}
+
+static size_t resident_kib(void)
+{
+	unsigned long size, pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	NEED(f && fscanf(f, "%lu %lu", &size, &pages) == 2);
+	fclose(f);
+	return pages * 4;
+}
+
+/* Memory that was never touched takes none when it moves. */
+static void sparse(int flags)
+{
+	size_t len = 256 * MIB, before;
+	char *p = map(len), *to = NULL, *q;
+
+	p[0] = 1;
+	p[len - 1] = 2;
+	CHECK(mmap(p + 3 * MIB, BLOCK, RW, ANON | MAP_FIXED, -1, 0) ==
+	      p + 3 * MIB);
+	if (flags & MREMAP_FIXED)
+		to = mmap(NULL, len + MIB, PROT_NONE, ANON, -1, 0);
+	before = resident_kib();
+	q = mremap(p, len, len + MIB, MREMAP_MAYMOVE | flags, to);
+	NEED(q != MAP_FAILED);
+	CHECK(q[0] == 1 && q[len - 1] == 2 && zeros(q + len, MIB));
+	CHECK(resident_kib() < before + 64 * 1024);
+	CHECK(!munmap(q, len + MIB));
+}
+
+/* Another protection goes with the memory. */
+static void protected_part(void)
+{
+	char *p = map(LEN), *to;
+
+	fill(p, LEN, 16);
+	CHECK(!mprotect(p + MIB, MIB, PROT_READ));
+	to = mmap(NULL, 2 * LEN, PROT_NONE, ANON, -1, 0);
+	CHECK(mremap(p + MIB, MIB, 2 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED,
+		     to) == to);
+	CHECK(filled_at(to, MIB, 16, MIB) && zeros(to + MIB, MIB));
+	CHECK(faults_on_write(to) && faults_on_write(to + MIB));
+	CHECK(faults_on_read(p + MIB));
+	CHECK(!munmap(to, 2 * LEN) && !munmap(p, LEN));
 }
 
 int main(void)
@@ -294,6 +352,9 @@ int main(void)
 		mapped_over(0);
 		mapped_over(MREMAP_FIXED);
 		beside_small_mappings();
+		sparse(0);
+		sparse(MREMAP_FIXED);
+		protected_part();
 		errors();
 	}
 	CHECK(counter("range_bytes") == bytes);

@@ -41,7 +41,7 @@ struct sim *sim_new(uint32_t blocks, uint32_t capacity, uint32_t read_ahead)
 	memset(mem, 0, bytes);
 	s->plan = hz_plan_init(mem, blocks, read_ahead);
 	hz_plan_learning(s->plan, false);
-	hz_plan_transfer(s->plan, SIM_BLOCK_NS);
+	hz_plan_transfer(s->plan, SIM_BLOCK_NS, 1);
 	s->block = calloc(blocks, sizeof(*s->block));
 	if (!s->block)
 		abort();
@@ -115,6 +115,12 @@ static void carry_out(struct sim *s, struct hz_choice c, struct sim_block *b)
 		s->used--;
 		s->count.drops++;
 	} else {
+		if (b->state == SIM_READY) { /* read ahead for nothing */
+			b->state = SIM_STORED;
+			s->used--;
+			s->count.drops++;
+			return;
+		}
 		if (b->state != SIM_MAPPED && b->state != SIM_FRAME)
 			abort();
 		take_out(s, b);
@@ -239,7 +245,7 @@ static void visit(struct sim *s, const struct sim_visit *v)
 }
 
 struct sim_count sim_run(struct sim *s, const struct sim_trace *t, size_t from,
-                         size_t to)
+			 size_t to)
 {
 	memset(&s->count, 0, sizeof(s->count));
 	for (size_t i = from; i < to && i < t->n; i++)

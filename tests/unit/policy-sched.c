@@ -237,7 +237,7 @@ Test(policy_sched, all_of_a_repeated_step_is_expected)
 		cr_assert(hz_sched_event(&f.s, event(n, i % length), false, 0),
 			  "%u", i);
 	cr_expect_eq(f.s.misses, 0);
-	cr_expect_geq(f.s.fit, HZ_SCHED_ONE * 9 / 10);
+	cr_expect_eq(f.s.strain, 0);
 	unload(&f);
 }
 
@@ -306,7 +306,7 @@ Test(policy_sched, what_it_does_not_know_is_a_miss)
 	load(&f, 60);
 	for (uint32_t i = 0; i < 800; i++)
 		cr_expect_not(hz_sched_event(&f.s, 3000 + i, false, 0));
-	cr_expect_leq(f.s.fit, HZ_SCHED_ONE / 8);
+	cr_expect_not(hz_sched_fits(&f.s));
 	hz_sched_drop(&f.s);
 	cr_expect_not(hz_sched_knows(&f.s, 1));
 	unload(&f);

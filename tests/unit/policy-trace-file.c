@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The trace file: what is written is read, and no byte that is wrong is taken.
+ */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "policy/trace_file.h"
+
+struct file {
+	uint8_t *data;
+	size_t len;
+};
+
+static int append(void *arg, const void *bytes, size_t len)
+{
+	struct file *f = arg;
+
+	f->data = realloc(f->data, f->len + len);
+	memcpy(f->data + f->len, bytes, len);
+	f->len += len;
+	return 0;
+}
+
+static const uint32_t uses[] = {8 | 1, 16 | 2, 0xfffffff8u | 3};
+
+/* The i-th event of a file of all kinds. */
+static struct hz_tf_event nth(uint32_t i)
+{
+	return (struct hz_tf_event){.kind = HZ_TF_ALLOC + i % 6,
+				    .now = 1000ull * i,
+				    .id = (uint64_t)i << (i % 60),
+				    .bytes = UINT64_MAX - i,
+				    .ns = i * 7919ull,
+				    .how = i % 3,
+				    .uses = i % 4,
+				    .use = uses};
+}
+
+static struct file write_file(uint32_t events)
+{
+	static uint8_t buf[HZ_TF_BUFFER];
+	struct file f = {NULL, 0};
+	struct hz_tf_writer w;
+
+	cr_assert_eq(hz_tf_start(&w, buf, sizeof(buf), append, &f), 0);
+	for (uint32_t i = 0; i < events; i++) {
+		struct hz_tf_event e = nth(i);
+
+		cr_assert_eq(hz_tf_add(&w, &e), 0);
+	}
+	cr_assert_eq(hz_tf_flush(&w), 0);
+	return f;
+}
+
+Test(trace_file, crc_is_the_usual_one)
+{
+	cr_assert_eq(hz_crc32c("123456789", 9), 0xe3069283u);
+}
+
+Test(trace_file, what_is_written_is_read)
+{
+	const uint32_t n = 20000;
+	struct file f = write_file(n);
+	struct hz_tf_reader *r = malloc(sizeof(*r));
+	struct hz_tf_event e;
+
+	cr_assert_eq(hz_tf_open(r, f.data, f.len), 0);
+	for (uint32_t i = 0; i < n; i++) {
+		struct hz_tf_event want = nth(i);
+
+		cr_assert_eq(hz_tf_next(r, &e), 1, "event %u: %s", i, r->why);
+		cr_assert_eq(e.kind, want.kind);
+		cr_assert_eq(e.now, want.now);
+		cr_assert_eq(e.id, want.id);
+		if (e.kind == HZ_TF_ALLOC || e.kind == HZ_TF_COPY)
+			cr_assert_eq(e.bytes, want.bytes);
+		if (e.kind == HZ_TF_FAULT || e.kind == HZ_TF_COPY)
+			cr_assert_eq(e.how, want.how);
+		if (e.kind != HZ_TF_LAUNCH)
+			continue;
+		cr_assert_eq(e.ns, want.ns);
+		cr_assert_eq(e.uses, want.uses);
+		cr_assert(!memcmp(e.use, uses, e.uses * sizeof(*uses)));
+	}
+	cr_assert_eq(hz_tf_next(r, &e), 0);
+	free(f.data);
+	free(r);
+}
+
+/* Reads all that can be read; the last answer. */
+static int read_all(struct hz_tf_reader *r, const void *data, size_t len)
+{
+	struct hz_tf_event e;
+	int rc = hz_tf_open(r, data, len);
+
+	while (!rc && (rc = hz_tf_next(r, &e)) > 0)
+		rc = 0;
+	return rc;
+}
+
+Test(trace_file, cut_anywhere_is_an_error_that_says_where)
+{
+	struct file f = write_file(20);
+	struct hz_tf_reader *r = malloc(sizeof(*r));
+
+	for (size_t len = 0; len < f.len; len++) {
+		void *copy = malloc(len ? len : 1);
+		int rc;
+
+		memcpy(copy, f.data, len);
+		rc = read_all(r, copy, len);
+		if (len == 16) { /* the head alone is an empty trace */
+			cr_assert_eq(rc, 0);
+		} else {
+			cr_assert_lt(rc, 0, "cut at %zu", len);
+			cr_assert(r->why && r->where <= len);
+		}
+		free(copy);
+	}
+	free(f.data);
+	free(r);
+}
+
+Test(trace_file, any_wrong_byte_is_found)
+{
+	struct file f = write_file(20);
+	struct hz_tf_reader *r = malloc(sizeof(*r));
+
+	for (size_t i = 0; i < f.len; i++) {
+		f.data[i] ^= 0x41;
+		cr_assert_lt(read_all(r, f.data, f.len), 0, "byte %zu", i);
+		f.data[i] ^= 0x41;
+	}
+	cr_assert_eq(read_all(r, f.data, f.len), 0);
+	free(f.data);
+	free(r);
+}
+
+/* Noise with a right checksum: the events themselves are checked. */
+Test(trace_file, noise_never_reads_beyond)
+{
+	struct hz_tf_reader *r = malloc(sizeof(*r));
+	uint64_t state = 12345;
+	unsigned refused = 0;
+
+	for (unsigned round = 0; round < 5000; round++) {
+		size_t len = 28 + round % 64;
+		uint8_t *data = malloc(len);
+		uint32_t n = (uint32_t)(len - 28), crc;
+
+		memcpy(data, "HZTRACE\n\1\0\0\0\0\0\0\0HZCK", 20);
+		for (size_t i = 28; i < len; i++) {
+			state = state * 6364136223846793005ull + 1;
+			data[i] = (uint8_t)(state >> 60);
+		}
+		crc = hz_crc32c(data + 28, n);
+		memcpy(data + 20, &n, 4);
+		memcpy(data + 24, &crc, 4);
+		refused += read_all(r, data, len) < 0;
+		free(data);
+	}
+	cr_assert_gt(refused, 0);
+	free(r);
+}
