@@ -25,7 +25,7 @@ static void *take(char **at, size_t *total, size_t bytes)
 
 size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step)
 {
-	size_t n = step->kernels, uses = step->first[n], total = 0;
+	size_t n = step->kernels, uses = step->first[n], total = 0, words;
 	char *at = mem;
 
 	memset(tp, 0, sizeof(*tp));
@@ -36,8 +36,14 @@ size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step)
 	tp->prev = take(&at, &total, uses * sizeof(*tp->prev));
 	tp->count = take(&at, &total, (2 * n + 2) * sizeof(*tp->count));
 	tp->state = take(&at, &total, step->tensors * sizeof(*tp->state));
-	tp->heap = take(&at, &total,
-			(uses + 1) * HZ_TP_ROUNDS * sizeof(*tp->heap));
+	tp->far.keys = (uint32_t)((HZ_TP_ROUNDS + 1) * n + 1);
+	tp->far.head = take(&at, &total, tp->far.keys * sizeof(uint32_t));
+	tp->far.next = take(&at, &total, uses * sizeof(uint32_t));
+	words = tp->far.keys;
+	for (unsigned l = 0; l < HZ_TP_LEVELS; l++) {
+		words = words / 64 + 1;
+		tp->far.bits[l] = take(&at, &total, words * sizeof(uint64_t));
+	}
 	tp->start = take(&at, &total, (n + 1) * sizeof(*tp->start));
 	tp->room = take(&at, &total, n * sizeof(*tp->room));
 	tp->used = take(&at, &total, n * sizeof(*tp->used));

@@ -7,37 +7,6 @@
 
 #include <string.h>
 
-static bool less(const struct hz_tp_far *a, const struct hz_tp_far *b)
-{
-	return a->key < b->key;
-}
-
-void hz_tp_heap_push(struct hz_tp *tp, struct hz_tp_far far)
-{
-	struct hz_tp_far *h = tp->heap;
-	uint32_t i = tp->heaped++;
-
-	for (; i && less(&h[(i - 1) / 2], &far); i = (i - 1) / 2)
-		h[i] = h[(i - 1) / 2];
-	h[i] = far;
-}
-
-struct hz_tp_far hz_tp_heap_pop(struct hz_tp *tp)
-{
-	struct hz_tp_far *h = tp->heap, top = h[0], last = h[--tp->heaped];
-	uint32_t i = 0, c;
-
-	for (; (c = 2 * i + 1) < tp->heaped; i = c) {
-		if (c + 1 < tp->heaped && less(&h[c], &h[c + 1]))
-			c++;
-		if (!less(&last, &h[c]))
-			break;
-		h[i] = h[c];
-	}
-	h[i] = last;
-	return top;
-}
-
 /* The first kernel from k on in which the link out is not full. */
 static uint32_t idle_from(struct hz_tp *tp, uint32_t k)
 {
@@ -127,7 +96,7 @@ static uint64_t open_gap(struct hz_tp *tp, uint32_t use, uint32_t base)
 	/* A transfer of almost nothing costs more than it frees. */
 	if (tp->step->bytes[t] <= tp->m->fast >> 22)
 		return 0;
-	hz_tp_heap_push(tp, (struct hz_tp_far){base + g->closes, use, t});
+	hz_tp_far_push(tp, (struct hz_tp_far){base + g->closes, use});
 	return 0;
 }
 
@@ -136,7 +105,8 @@ static uint64_t open_gap(struct hz_tp *tp, uint32_t use, uint32_t base)
 static int64_t evict(struct hz_tp *tp, const struct hz_tp_far *far,
 		     int64_t excess, bool must)
 {
-	struct hz_tp_state *st = &tp->state[far->tensor];
+	uint32_t t = hz_use_tensor(tp->step->use[far->use]);
+	struct hz_tp_state *st = &tp->state[t];
 	uint64_t n = hz_align_up((uint64_t)excess, tp->m->piece);
 	uint64_t copied, carried;
 
@@ -180,16 +150,21 @@ struct aside {
 static bool next_victim(struct hz_tp *tp, struct aside *a,
 			struct hz_tp_far *far, bool *must)
 {
-	*must = !tp->heaped || a->n == a->most;
-	if (!*must)
-		*far = hz_tp_heap_pop(tp);
-	else if (a->taken < a->n)
-		*far = a->far[a->taken++];
-	else
+	*must = false;
+	if (a->n < a->most && hz_tp_far_pop(tp, far))
+		return true;
+	if (a->taken == a->n)
 		return false;
-	if (*must && a->taken == a->n)
+	*must = true;
+	*far = a->far[a->taken++];
+	if (a->taken == a->n)
 		a->n = a->taken = 0;
 	return true;
+}
+
+static struct hz_tp_state *state_of(const struct hz_tp *tp, uint32_t use)
+{
+	return &tp->state[hz_use_tensor(tp->step->use[use])];
 }
 
 static int64_t make_room(struct hz_tp *tp, int64_t used, int64_t room)
@@ -202,20 +177,19 @@ static int64_t make_room(struct hz_tp *tp, int64_t used, int64_t room)
 	a.n = a.taken = 0;
 	most = hz_max(most, (uint32_t)ASIDE_MIN);
 	a.most = hz_min(most, (uint32_t)ASIDE);
-
 	while (used > room && next_victim(tp, &a, &far, &must)) {
-		struct hz_tp_state *st = &tp->state[far.tensor];
+		struct hz_tp_state *st = state_of(tp, far.use);
 
 		if (st->use != far.use || !st->here)
 			continue;
 		used -= evict(tp, &far, used - room, must);
 		if (st->here && must)
-			hz_tp_heap_push(tp, far);
+			hz_tp_far_push(tp, far);
 		else if (st->here)
 			a.far[a.n++] = far;
 	}
 	while (a.taken < a.n)
-		hz_tp_heap_push(tp, a.far[a.taken++]);
+		hz_tp_far_push(tp, a.far[a.taken++]);
 	return used;
 }
 
@@ -242,7 +216,8 @@ void hz_tp_choose(struct hz_tp *tp)
 	const struct hz_step *s = tp->step;
 	int64_t used = 0;
 
-	tp->heaped = 0;
+	tp->now = 0;
+	hz_tp_far_reset(tp);
 	link_start(tp);
 	for (uint32_t t = 0; t < s->tensors; t++)
 		tp->state[t] = (struct hz_tp_state){.use = HZ_NONE};

@@ -18,10 +18,21 @@ struct hz_tp_state {
 	uint32_t by;	/* kernel of the first eviction, absolute */
 };
 
-/* Who is used last: a heap of open gaps. */
+/* An open gap, and the absolute kernel that closes it. */
 struct hz_tp_far {
-	uint64_t key;
-	uint32_t use, tensor;
+	uint32_t key, use;
+};
+
+/* Open gaps by the kernel that closes them: a list for each, and a bit for
+ * each list that is not empty, with bits above those by 64. What is not later
+ * than now is not looked at any more, so that nothing has to be taken out. */
+#define HZ_TP_LEVELS 4
+
+struct hz_tp_queue {
+	uint32_t *head; /* by kernel, absolute: use, HZ_NONE: empty */
+	uint32_t *next; /* by use */
+	uint64_t *bits[HZ_TP_LEVELS];
+	uint32_t keys;
 };
 
 /* A walk backwards in time along one link: each transfer ends when it has to,
@@ -41,8 +52,7 @@ struct hz_tp {
 	uint32_t *prev;	 /* by use: the gap that it ends, or HZ_NONE */
 	uint32_t *count; /* 2 a kernel and 2 more: to sort with */
 	struct hz_tp_state *state; /* by tensor */
-	struct hz_tp_far *heap;
-	uint32_t heaped;
+	struct hz_tp_queue far;
 	uint64_t *start; /* by kernel, 1 more: time */
 	int64_t *room;	 /* by kernel: bytes that may be used */
 	int64_t *used;	 /* by kernel: bytes that are */
@@ -59,8 +69,10 @@ struct hz_tp {
 /* Rounds of a walk until it is steady; one less for very long steps. */
 #define HZ_TP_ROUNDS 3
 
-void hz_tp_heap_push(struct hz_tp *tp, struct hz_tp_far far);
-struct hz_tp_far hz_tp_heap_pop(struct hz_tp *tp);
+void hz_tp_far_reset(struct hz_tp *tp);
+void hz_tp_far_push(struct hz_tp *tp, struct hz_tp_far far);
+/* The furthest one; false: none closes after tp->now. */
+bool hz_tp_far_pop(struct hz_tp *tp, struct hz_tp_far *far);
 
 /* The time at which an absolute kernel starts, without stalls. */
 static inline uint64_t hz_tp_time(const struct hz_tp *tp, uint32_t kernel)

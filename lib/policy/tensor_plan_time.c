@@ -203,19 +203,17 @@ void hz_tp_read_earlier(struct hz_tp *tp)
 
 static int64_t spill_some(struct hz_tp *tp, int64_t used, int64_t room)
 {
-	while (used > room && tp->heaped) {
-		struct hz_tp_far far = hz_tp_heap_pop(tp);
+	struct hz_tp_far far;
+
+	while (used > room && hz_tp_far_pop(tp, &far)) {
 		uint64_t left = tp->gap[far.use].evict - tp->spill[far.use];
 		uint64_t n = hz_align_up((uint64_t)(used - room), tp->m->piece);
 
-		/* Closed already? The key is when it does. */
-		if (far.key <= tp->now || !left)
-			continue;
 		n = hz_min(n, left);
 		tp->spill[far.use] += n;
 		used -= (int64_t)n;
 		if (n < left)
-			hz_tp_heap_push(tp, far);
+			hz_tp_far_push(tp, far);
 	}
 	return used;
 }
@@ -242,9 +240,9 @@ static int64_t spill_round(struct hz_tp *tp, int64_t used, uint32_t round)
 				continue;
 			tp->spill[u] = 0;
 			used += (int64_t)tp->gap[u].evict;
-			hz_tp_heap_push(
+			hz_tp_far_push(
 				tp, (struct hz_tp_far){base + tp->gap[u].closes,
-						       u, 0});
+						       u});
 		}
 		used = spill_some(tp, used, room);
 		tp->room[k] = used;
@@ -256,7 +254,8 @@ void hz_tp_spill(struct hz_tp *tp)
 {
 	int64_t used = 0;
 
-	tp->heaped = 0;
+	tp->now = 0;
+	hz_tp_far_reset(tp);
 	for (uint32_t r = 0; tp->m->read_bps && r < tp->rounds; r++)
 		used = spill_round(tp, used, r);
 	if (!tp->m->read_bps)

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A recorded trace as kernels and tensors. A launch is a kernel; a run of
+ * faults on host blocks is one kernel a fault, that reads and writes the block;
+ * a copy is a kernel of its own. See horizon-trace(5).
+ */
+#include "config.h"
+#include "replay/work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "policy/trace_file.h"
+#include "replay/mem.h"
+
+/* Ids of the file to tensors, by hash: a freed id may be used again. */
+struct ids {
+	uint64_t *key; /* id + 1, 0: empty */
+	uint32_t *tensor;
+	uint32_t n, size; /* a power of two */
+};
+
+struct load {
+	struct work *work;
+	struct ids ids;
+	uint32_t *last; /* by tensor: its last use, HZ_NONE: none */
+	uint32_t last_max;
+	uint64_t faulted; /* time of the last host event */
+};
+
+static uint32_t slot_of(const struct ids *ids, uint64_t id)
+{
+	uint32_t at = (uint32_t)((id * 0x9e3779b97f4a7c15ull) >> 32);
+
+	for (at &= ids->size - 1; ids->key[at] && ids->key[at] != id + 1;)
+		at = (at + 1) & (ids->size - 1);
+	return at;
+}
+
+static void grow(struct ids *ids)
+{
+	struct ids old = *ids;
+
+	ids->size = hz_max(1024u, 2 * old.size);
+	ids->key = mem_zeroed(ids->size, sizeof(*ids->key));
+	ids->tensor = mem_zeroed(ids->size, sizeof(*ids->tensor));
+	for (uint32_t i = 0; i < old.size; i++) {
+		uint32_t at;
+
+		if (!old.key[i])
+			continue;
+		at = slot_of(ids, old.key[i] - 1);
+		ids->key[at] = old.key[i];
+		ids->tensor[at] = old.tensor[i];
+	}
+	free(old.key);
+	free(old.tensor);
+}
+
+static uint32_t new_tensor(struct load *l, uint64_t bytes)
+{
+	uint32_t t = l->work->step.tensors;
+
+	work_tensor(l->work, t, bytes);
+	if (t >= l->last_max) {
+		l->last_max = hz_max(1024u, 2 * l->last_max);
+		l->last = mem_resize(l->last, l->last_max, sizeof(*l->last));
+	}
+	l->last[t] = HZ_NONE;
+	return t;
+}
+
+static void is_dead(struct load *l, uint32_t tensor)
+{
+	if (l->last[tensor] != HZ_NONE)
+		l->work->use[l->last[tensor]] |= HZ_USE_LAST;
+	l->last[tensor] = HZ_NONE;
+}
+
+/* The tensor that is called so, of `bytes` if it is not known. */
+static uint32_t tensor_of(struct load *l, uint64_t id, uint64_t bytes)
+{
+	struct ids *ids = &l->ids;
+	uint32_t at;
+
+	if (2 * ids->n >= ids->size)
+		grow(ids);
+	at = slot_of(ids, id);
+	if (!ids->key[at]) {
+		ids->n++;
+		ids->key[at] = id + 1;
+		ids->tensor[at] = new_tensor(l, bytes);
+	}
+	return ids->tensor[at];
+}
+
+/* What is born where another one of its size was is taken for the same: so
+ * it is in a program that does the same in every step. */
+static void be_born(struct load *l, uint64_t id, uint64_t bytes)
+{
+	uint32_t t = tensor_of(l, id, bytes);
+
+	is_dead(l, t);
+	if (l->work->bytes[t] != bytes)
+		l->ids.tensor[slot_of(&l->ids, id)] = new_tensor(l, bytes);
+}
+
+static void use(struct load *l, uint32_t tensor, unsigned how)
+{
+	struct work *w = l->work;
+	uint32_t k = w->step.kernels - 1, u;
+
+	work_use(w, tensor, how);
+	for (u = w->first[k + 1]; hz_use_tensor(w->use[u - 1]) != tensor; u--)
+		;
+	l->last[tensor] = u - 1;
+}
+
+static void add_launch(struct load *l, const struct hz_tf_event *e)
+{
+	work_kernel(l->work, e->ns);
+	for (uint32_t i = 0; i < e->uses; i++) {
+		uint32_t t =
+			tensor_of(l, hz_use_tensor(e->use[i]), HZ_BLOCK_SIZE);
+
+		if (hz_use_how(e->use[i]) & (HZ_USE_READ | HZ_USE_WRITE))
+			use(l, t, hz_use_how(e->use[i]));
+	}
+}
+
+/* The time since the last one is what the program did in between. */
+static void add_fault(struct load *l, const struct hz_tf_event *e)
+{
+	uint32_t t = tensor_of(l, e->id | 1ull << 63, HZ_BLOCK_SIZE);
+
+	work_kernel(l->work, e->now - l->faulted);
+	use(l, t, HZ_USE_READ | HZ_USE_WRITE);
+	l->faulted = e->now;
+}
+
+static void add(struct load *l, const struct hz_tf_event *e)
+{
+	switch (e->kind) {
+	case HZ_TF_ALLOC:
+		be_born(l, e->id, e->bytes);
+		break;
+	case HZ_TF_LAUNCH:
+		add_launch(l, e);
+		break;
+	case HZ_TF_FAULT:
+		add_fault(l, e);
+		break;
+	case HZ_TF_COPY:
+		work_kernel(l->work, e->ns);
+		use(l, tensor_of(l, e->id, e->bytes),
+		    e->how == HZ_TF_TO_HOST ? HZ_USE_READ : HZ_USE_WRITE);
+		break;
+	case HZ_TF_FREE:
+		is_dead(l, tensor_of(l, e->id, 0));
+		break;
+	case HZ_TF_STEP:
+		break;
+	}
+}
+
+static bool read_events(struct load *l, const char *path, const void *data,
+			size_t size)
+{
+	struct hz_tf_reader *r = mem_resize(NULL, 1, sizeof(*r));
+	struct hz_tf_event e;
+	int rc = hz_tf_open(r, data, size);
+
+	while (!rc && (rc = hz_tf_next(r, &e)) > 0) {
+		add(l, &e);
+		rc = 0;
+	}
+	if (rc)
+		hz_log(HZ_ERROR, "replay", "%s: offset %zu: %s", path, r->where,
+		       r->why);
+	else if (!l->work->step.kernels)
+		hz_log(HZ_ERROR, "replay", "%s: no kernel in it", path);
+	free(r);
+	return !rc && l->work->step.kernels;
+}
+
+static bool load(struct load *l, const char *path, const void *data,
+		 size_t size)
+{
+	uint8_t *keep;
+	bool good = read_events(l, path, data, size);
+
+	if (good) {
+		keep = mem_zeroed(l->work->step.tensors, 1);
+		work_finish(l->work, keep);
+		free(keep);
+	}
+	free(l->ids.key);
+	free(l->ids.tensor);
+	free(l->last);
+	return good;
+}
+
+struct work *work_read_trace(const char *path)
+{
+	struct load l = {.work = mem_zeroed(1, sizeof(*l.work))};
+	struct stat st;
+	void *data = MAP_FAILED;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool good = false;
+
+	l.work->name = mem_text(path);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
+			    fd, 0);
+	if (data == MAP_FAILED) {
+		hz_log(HZ_ERROR, "replay", "%s: cannot be read (%m)", path,
+		       fd < 0 ? -errno : -EINVAL);
+	} else {
+		good = load(&l, path, data, (size_t)st.st_size);
+		munmap(data, (size_t)st.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (good)
+		return l.work;
+	work_free(l.work);
+	return NULL;
+}
+
+/* By its first bytes. */
+struct work *work_read(const char *path)
+{
+	char head[8] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (n == sizeof(head) && !memcmp(head, "HZTRACE\n", sizeof(head)))
+		return work_read_trace(path);
+	return work_read_tsv(path);
+}
