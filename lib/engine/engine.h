@@ -76,8 +76,7 @@ struct hz_frame {
 	uint32_t block;
 	uint64_t hash[2]; /* of the content being written */
 	struct hz_xfer xfer;
-	uint64_t began;	  /* ns; when the transfer was submitted */
-	uint32_t company; /* transfers in flight then, this one included */
+	uint64_t began; /* ns; when the transfer was submitted */
 };
 
 /* What a thread of the program asks of hz-aux; on the caller's stack. */

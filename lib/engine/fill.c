@@ -156,7 +156,6 @@ void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f)
 	w->inflight++;
 	fr->io = true;
 	fr->began = hz_os.now();
-	fr->company = e->reader.inflight + e->writer.inflight;
 }
 
 static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
@@ -494,13 +493,14 @@ static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 
 void hz_fill_done(struct hz_engine *e, struct hz_worker *w, struct hz_xfer *x)
 {
+	uint64_t now = hz_os.now();
 	uint32_t f = x->tag;
 	bool write = x->write;
 
 	w->inflight--;
 	e->frame[f].io = false;
-	hz_plan_transfer(e->plan, hz_os.now() - e->frame[f].began,
-			 e->frame[f].company);
+	hz_plan_transfer(e->plan, now - e->frame[f].began,
+			 e->reader.inflight + e->writer.inflight, now);
 	if (write)
 		hz_evict_done(e, f, x->res);
 	else

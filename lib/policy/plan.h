@@ -87,9 +87,9 @@ void hz_plan_mapped(struct hz_plan *plan, uint32_t block);
  * leaves once more. */
 void hz_plan_absent(struct hz_plan *plan, uint32_t block);
 
-/* A transfer was served in `ns`, with `company` of them in flight when it
- * began, itself included. */
-void hz_plan_transfer(struct hz_plan *plan, uint64_t ns, uint32_t company);
+/* A transfer ended at `now` that took `ns`; `left` others are in flight. */
+void hz_plan_transfer(struct hz_plan *plan, uint64_t ns, uint32_t left,
+		      uint64_t now);
 
 /* What to take next. `must`: a thread waits for it; otherwise the answer may
  * be that nothing is worth less than what would take its place. The choice is

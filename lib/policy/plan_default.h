@@ -62,9 +62,10 @@ struct hz_plan {
 	uint32_t locks;
 	uint64_t marker;      /* use up to which we will see the program pass */
 	uint64_t hits, misses; /* of earlier schedules */
-	/* Of a transfer, 0: not known: its share of the time when several are
-	 * in flight, and how long it takes itself. */
+	/* Of a transfer, 0: not known: the time between the ends of two when
+	 * several are in flight, and how long one takes itself. */
 	uint64_t share_ns, latency_ns;
+	uint64_t ended; /* ns; the last one, 0: none was in flight then */
 	struct hz_event ring[HZ_PLAN_EVENTS];
 };
 

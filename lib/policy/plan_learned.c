@@ -41,8 +41,10 @@
 #define BACKOFF_MOST 10u
 
 /* A missing block costs a read and, before it, the write of what makes room for
- * it; and half as much again, since rates vary. */
-#define MISS_COST 3u
+ * it; and a quarter more, since rates vary. In quarters. */
+#define MISS_COST 10u
+/* Transfers in flight that keep a device busy. */
+#define BUSY 4u
 /* Missing blocks that are looked at. */
 #define MISS_SCAN 256u
 
@@ -364,8 +366,8 @@ static uint64_t time_until(const struct hz_sched *s, uint32_t uses)
 static uint32_t due_reads(const struct hz_plan *plan, uint32_t most)
 {
 	const struct hz_sched *s = &plan->sched;
-	uint64_t each = plan->share_ns * MISS_COST;
-	uint64_t first = plan->latency_ns * MISS_COST;
+	uint64_t each = plan->share_ns * MISS_COST / 4;
+	uint64_t first = plan->latency_ns * MISS_COST / 4;
 	uint32_t uses = 0, due = 0;
 
 	for (uint32_t i = 1; i <= MISS_SCAN && due < most; i++) {
@@ -439,10 +441,14 @@ static void average(uint64_t *mean, uint64_t ns)
 		*mean += ns / 16 - *mean / 16;
 }
 
-/* Little's law: of n transfers that are always in flight one ends in a n-th of
- * the time that each takes. */
-void hz_plan_transfer(struct hz_plan *plan, uint64_t ns, uint32_t company)
+void hz_plan_transfer(struct hz_plan *plan, uint64_t ns, uint32_t left,
+		      uint64_t now)
 {
 	average(&plan->latency_ns, ns);
-	average(&plan->share_ns, ns / hz_max(company, 1u));
+	/* Before the device was ever busy: as if one came after the other. */
+	if (!plan->share_ns)
+		plan->share_ns = ns;
+	if (plan->ended)
+		average(&plan->share_ns, now - plan->ended);
+	plan->ended = left >= BUSY ? now : 0;
 }

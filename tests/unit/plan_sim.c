@@ -41,7 +41,7 @@ struct sim *sim_new(uint32_t blocks, uint32_t capacity, uint32_t read_ahead)
 	memset(mem, 0, bytes);
 	s->plan = hz_plan_init(mem, blocks, read_ahead);
 	hz_plan_learning(s->plan, false);
-	hz_plan_transfer(s->plan, SIM_BLOCK_NS, 1);
+	hz_plan_transfer(s->plan, SIM_BLOCK_NS, 0, 0);
 	s->block = calloc(blocks, sizeof(*s->block));
 	if (!s->block)
 		abort();
