@@ -16,8 +16,9 @@ to_build="build-essential autoconf automake libtool pkg-config binutils
 	liburing-dev libjemalloc-dev libxxhash-dev libbsd-dev"
 # What the tests use; redis-tools holds the server too, but starts none. Clp is
 # for the lower bounds of horizon-replay.
-to_check="coinor-libclp-dev libcriterion-dev libjemalloc2 groff man-db bash bc bzip2 git jq
-	openssl perl procps python3 redis-tools sqlite3 xz-utils zstd"
+to_check="coinor-libclp-dev libcriterion-dev libjemalloc2 groff man-db bash
+	bc bzip2 git jq openssl perl procps python3 redis-tools sqlite3
+	xz-utils zstd"
 
 say()
 {
