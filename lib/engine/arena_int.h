@@ -17,6 +17,13 @@ struct hz_part {
 	char *from, *to;
 };
 
+#define HZ_UNIT_PAGES (HZ_UNIT_SIZE / HZ_PAGE_SIZE)
+
+static inline uint32_t hz_unit_at(const struct hz_engine *e, const char *addr)
+{
+	return (uint32_t)((size_t)(addr - e->base) >> HZ_UNIT_SHIFT);
+}
+
 struct hz_span hz_span_of(const struct hz_range *r);
 char *hz_range_addr(struct hz_engine *e, const struct hz_range *r);
 void hz_span_revive(struct hz_engine *e, struct hz_span s, char *from,

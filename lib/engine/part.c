@@ -113,8 +113,6 @@ bool hz_part_native(struct hz_engine *e, struct hz_part p)
 
 /* ---- odd pages ---- */
 
-#define UNIT_PAGES (HZ_UNIT_SIZE / HZ_PAGE_SIZE)
-
 /* The pages of unit u that p touches, as bits. */
 static uint16_t pages_of(struct hz_engine *e, uint32_t u, struct hz_part p)
 {
@@ -127,12 +125,7 @@ static uint16_t pages_of(struct hz_engine *e, uint32_t u, struct hz_part p)
 	return (uint16_t)((1u << end) - (1u << first));
 }
 
-_Static_assert(UNIT_PAGES == 16, "a page of a unit is a bit of 16");
-
-static uint32_t unit_at(struct hz_engine *e, const char *addr)
-{
-	return (uint32_t)((size_t)(addr - e->base) >> HZ_UNIT_SHIFT);
-}
+_Static_assert(HZ_UNIT_PAGES == 16, "a page of a unit is a bit of 16");
 
 bool hz_part_odd(struct hz_engine *e, struct hz_part p)
 {
@@ -140,7 +133,8 @@ bool hz_part_odd(struct hz_engine *e, struct hz_part p)
 
 	if (!e->odd_ever || p.from >= p.to)
 		return false;
-	for (uint32_t u = unit_at(e, p.from); u <= unit_at(e, p.to - 1); u++)
+	for (uint32_t u = hz_unit_at(e, p.from); u <= hz_unit_at(e, p.to - 1);
+	     u++)
 		if (e->odd[u] & pages_of(e, u, p))
 			return true;
 	return false;
@@ -153,7 +147,8 @@ void hz_part_set_odd(struct hz_engine *e, struct hz_part p, bool odd)
 	e->odd_ever |= odd;
 	if (!e->odd_ever || p.from >= p.to)
 		return;
-	for (uint32_t u = unit_at(e, p.from); u <= unit_at(e, p.to - 1); u++) {
+	for (uint32_t u = hz_unit_at(e, p.from); u <= hz_unit_at(e, p.to - 1);
+	     u++) {
 		uint16_t pages = pages_of(e, u, p);
 
 		if (odd)

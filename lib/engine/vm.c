@@ -40,11 +40,6 @@ void *hz_arena_map(size_t len, bool populate)
 
 /* ---- munmap ---- */
 
-static uint32_t unit_at(struct hz_engine *e, const char *addr)
-{
-	return (uint32_t)((size_t)(addr - e->base) >> HZ_UNIT_SHIFT);
-}
-
 /* Half a block goes: the other half is the kernel's from now on. */
 static void unmap_piece(struct hz_engine *e, uint32_t b, struct hz_part piece)
 {
@@ -71,8 +66,7 @@ static void retake(struct hz_engine *e, struct hz_span s, uint32_t from,
 	}
 }
 
-#define UNIT_PAGES (HZ_UNIT_SIZE / HZ_PAGE_SIZE)
-#define ALL_GONE   ((uint16_t)((1u << UNIT_PAGES) - 1))
+#define ALL_GONE ((uint16_t)((1u << HZ_UNIT_PAGES) - 1))
 
 void hz_units_forget(struct hz_engine *e, uint32_t first, uint32_t n)
 {
@@ -88,8 +82,8 @@ void hz_units_forget(struct hz_engine *e, uint32_t first, uint32_t n)
  * the last of its pages does. Lock held. */
 static bool page_gone(struct hz_engine *e, char *at)
 {
-	uint32_t u = unit_at(e, at);
-	size_t page = (size_t)(at - e->base) / HZ_PAGE_SIZE % UNIT_PAGES;
+	uint32_t u = hz_unit_at(e, at);
+	size_t page = (size_t)(at - e->base) / HZ_PAGE_SIZE % HZ_UNIT_PAGES;
 
 	e->gone_units += e->gone[u] == 0;
 	e->gone[u] |= (uint16_t)(1u << page);
@@ -120,8 +114,8 @@ static struct hz_part with_gone(struct hz_engine *e, struct hz_part p)
  * is looked up again: the program may unmap other parts of it meanwhile. */
 static int cut_units(struct hz_engine *e, struct hz_part p)
 {
-	uint32_t from = unit_at(e, p.from + HZ_UNIT_SIZE - 1);
-	uint32_t to = unit_at(e, p.to);
+	uint32_t from = hz_unit_at(e, p.from + HZ_UNIT_SIZE - 1);
+	uint32_t to = hz_unit_at(e, p.to);
 	struct hz_range *r, *behind = NULL, *front;
 	int rc;
 
@@ -254,13 +248,13 @@ void hz_arena_hand_over(struct hz_engine *e, struct hz_part p)
 /* The program maps something there, perhaps where it had unmapped before. */
 void hz_arena_make_way(struct hz_engine *e, struct hz_part p, bool plain)
 {
-	uint32_t first = unit_at(e, p.from);
+	uint32_t first = hz_unit_at(e, p.from);
 
 	hz_arena_hand_over(e, p);
 	hz_part_set_odd(e, p, !plain);
 	hz_lock(&e->lock);
 	if (p.to > p.from)
-		hz_units_forget(e, first, unit_at(e, p.to - 1) - first + 1);
+		hz_units_forget(e, first, hz_unit_at(e, p.to - 1) - first + 1);
 	hz_unlock(&e->lock);
 }
 
