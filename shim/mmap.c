@@ -8,6 +8,7 @@
 #include "config.h"
 #endif
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -194,4 +195,19 @@ HZ_EXPORT void *shmat(int id, const void *addr, int flags)
 			return (void *)-1;
 	}
 	return hz_next.shmat(id, addr, flags);
+}
+
+/* A pipe refers to pages without pinning them: to UFFDIO_MOVE they look free,
+ * and the frame that such a page becomes would be used again under the pipe's
+ * reader. */
+HZ_EXPORT ssize_t vmsplice(int fd, const struct iovec *iov, size_t n,
+                           unsigned flags)
+{
+	for (size_t i = 0; i < n && n <= IOV_MAX; i++)
+		if (ours(iov[i].iov_base, iov[i].iov_len)) {
+			hz_inside++;
+			hz_arena_keep(iov[i].iov_base, iov[i].iov_len);
+			hz_inside--;
+		}
+	return hz_next.vmsplice(fd, iov, n, flags);
 }

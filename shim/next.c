@@ -99,6 +99,12 @@ static void *raw_shmat(int id, const void *addr, int flags)
 	return (void *)syscall(SYS_shmat, id, addr, flags);
 }
 
+static ssize_t raw_vmsplice(int fd, const struct iovec *iov, size_t n,
+                            unsigned flags)
+{
+	return syscall(SYS_vmsplice, fd, iov, n, flags);
+}
+
 struct hz_next hz_next = {
         .malloc = __libc_malloc,
         .calloc = __libc_calloc,
@@ -118,6 +124,7 @@ struct hz_next hz_next = {
         .munlockall = raw_munlockall,
         .msync = raw_msync,
         .shmat = raw_shmat,
+        .vmsplice = raw_vmsplice,
 };
 
 #define NAME(name_) { #name_, offsetof(struct hz_next, name_) }
@@ -132,6 +139,7 @@ static const struct name {
         NAME(mprotect),   NAME(madvise), NAME(mlock),
         NAME(mlock2),     NAME(munlock), NAME(mlockall),
         NAME(munlockall), NAME(msync),   NAME(shmat),
+        NAME(vmsplice),
 };
 
 /* The malloc family must come from one place: all of the names or none. */

@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 struct hz_next {
 	void *(*malloc)(size_t size);
@@ -33,6 +34,8 @@ struct hz_next {
 	int (*munlockall)(void);
 	int (*msync)(void *addr, size_t len, int flags);
 	void *(*shmat)(int id, const void *addr, int flags);
+	ssize_t (*vmsplice)(int fd, const struct iovec *iov, size_t n,
+	                    unsigned flags);
 };
 
 /* Written once, by the constructor. */

@@ -65,9 +65,17 @@ static enum advice_is advice_is(int advice)
 	return IS_KERNELS;
 }
 
+static bool in_use(struct hz_engine *e, uint32_t b)
+{
+	HZ_SCOPED_LOCK(&e->lock);
+	return hz_range_block_use(e->ranges, b) != 0;
+}
+
 static void discard_piece(struct hz_engine *e, uint32_t b, struct hz_part piece)
 {
-	if (hz_part_state(e, b) == HZ_BLK_NATIVE) {
+	if (!in_use(e, b)) {
+		return; /* a hole */
+	} else if (hz_part_state(e, b) == HZ_BLK_NATIVE) {
 		hz_os_discard(piece.from, (size_t)(piece.to - piece.from));
 	} else if (hz_part_whole(piece)) {
 		HZ_SCOPED_LOCK(&e->lock);
@@ -103,7 +111,9 @@ int hz_arena_madvise(void *addr, size_t len, int advice)
 	p.to = (char *)hz_align_up((uintptr_t)p.to, HZ_PAGE_SIZE);
 	hz_gate_enter(&g);
 	switch (hz_part_hole(e, p) ? IS_OF_HOLE : advice_is(advice)) {
-	case IS_OF_HOLE:
+	case IS_OF_HOLE: /* what is mapped is discarded all the same */
+		if (advice_is(advice) == IS_DISCARD)
+			hz_part_each(e, p, discard_piece);
 		rc = -ENOMEM;
 		break;
 	case IS_NOTHING:

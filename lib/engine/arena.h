@@ -71,6 +71,9 @@ int hz_arena_mprotect(void *addr, size_t len, int prot);
 int hz_arena_madvise(void *addr, size_t len, int advice);
 int hz_arena_mlock(void *addr, size_t len, bool lock);
 int hz_arena_msync(void *addr, size_t len, int flags);
+/* The kernel keeps references to these pages that the engine cannot see
+ * (vmsplice): they stay where they are, for good. Any addresses. */
+void hz_arena_keep(const void *addr, size_t len);
 /* Before a MAP_FIXED mapping (or shmat, ...) covers part of the region: give
  * these addresses to the kernel. `plain`: it is private anonymous memory that
  * may be read and written. */

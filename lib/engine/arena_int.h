@@ -69,7 +69,8 @@ enum hz_block_state hz_part_state(struct hz_engine *e, uint32_t b);
 void hz_part_clear(struct hz_engine *e, uint32_t b, struct hz_part piece);
 /* Bring the blocks of [from, to) in. */
 void hz_part_touch(struct hz_engine *e, char *from, char *to);
-/* Does p touch a block that belongs to no mapping; one that is the kernel's? */
+/* Does p touch a page that belongs to no mapping; a block that is the kernel's?
+ */
 bool hz_part_hole(struct hz_engine *e, struct hz_part p);
 bool hz_part_native(struct hz_engine *e, struct hz_part p);
 /* Odd pages have another protection or advice than plain memory: the program

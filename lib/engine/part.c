@@ -89,16 +89,6 @@ void hz_arena_clear(struct hz_engine *e, char *from, char *to)
 	hz_part_each(e, (struct hz_part){from, to}, hz_part_clear);
 }
 
-bool hz_part_hole(struct hz_engine *e, struct hz_part p)
-{
-	struct hz_span s = hz_part_touched(e, p);
-	HZ_SCOPED_LOCK(&e->lock);
-
-	for (uint32_t b = s.first; b < s.first + s.n; b++)
-		if (!hz_range_block_use(e->ranges, b))
-			return true;
-	return false;
-}
 
 bool hz_part_native(struct hz_engine *e, struct hz_part p)
 {
@@ -111,7 +101,7 @@ bool hz_part_native(struct hz_engine *e, struct hz_part p)
 	return false;
 }
 
-/* ---- odd pages ---- */
+/* ---- pages ---- */
 
 /* The pages of unit u that p touches, as bits. */
 static uint16_t pages_of(struct hz_engine *e, uint32_t u, struct hz_part p)
@@ -126,6 +116,22 @@ static uint16_t pages_of(struct hz_engine *e, uint32_t u, struct hz_part p)
 }
 
 _Static_assert(HZ_UNIT_PAGES == 16, "a page of a unit is a bit of 16");
+
+bool hz_part_hole(struct hz_engine *e, struct hz_part p)
+{
+	HZ_SCOPED_LOCK(&e->lock);
+
+	if (p.from >= p.to)
+		return false;
+	for (uint32_t u = hz_unit_at(e, p.from); u <= hz_unit_at(e, p.to - 1);
+	     u++) {
+		if (!hz_range_at(e->ranges, u))
+			return true;
+		if (e->gone_units && e->gone[u] & pages_of(e, u, p))
+			return true;
+	}
+	return false;
+}
 
 bool hz_part_odd(struct hz_engine *e, struct hz_part p)
 {

@@ -269,6 +269,18 @@ int hz_arena_yield(void *addr, size_t len, bool plain)
 	return 0;
 }
 
+void hz_arena_keep(const void *addr, size_t len)
+{
+	struct hz_engine *e = &hz_engine;
+	struct hz_part p = hz_part_inside(e, (void *)addr, len);
+	struct hz_gate g;
+
+	hz_gate_enter(&g);
+	if (p.from < p.to && !hz_part_hole(e, p))
+		hz_arena_hand_over(e, p);
+	hz_gate_leave(&g);
+}
+
 /* ---- mprotect ---- */
 
 int hz_arena_mprotect(void *addr, size_t len, int prot)

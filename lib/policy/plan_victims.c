@@ -140,8 +140,11 @@ void hz_plan_done(struct hz_plan *plan, struct hz_choice choice)
 		begin_trial(plan, choice.block);
 		return;
 	}
-	if (choice.action == HZ_ACT_DROP)
+	if (choice.action == HZ_ACT_DROP) {
 		plan->aim -= plan->aim >> HZ_PLAN_AIM_SHIFT;
+		if (plan->mode == HZ_PLAN_FOLLOW)
+			hz_sched_doubt(&plan->sched);
+	}
 	hz_plan_move(plan, choice.block, HZ_LIST_NONE);
 }
 

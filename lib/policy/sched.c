@@ -193,12 +193,17 @@ bool hz_sched_fits(const struct hz_sched *s)
 	return s->strain <= 3ull * hz_max(s->length, STRAIN_LEAST);
 }
 
+void hz_sched_doubt(struct hz_sched *s)
+{
+	s->misses++;
+	s->strain += 3;
+}
+
 static void strange(struct hz_sched *s, uint32_t block)
 {
 	uint32_t p;
 
-	s->misses++;
-	s->strain += 3;
+	hz_sched_doubt(s);
 	if (!hz_sched_knows(s, block))
 		return;
 	if (s->votes && use_near(s, block, s->other, &p)) {

@@ -82,6 +82,10 @@ static inline bool hz_sched_knows(const struct hz_sched *s, uint32_t block)
 	return s->length && s->where[block];
 }
 
+/* Something speaks against the schedule: an event that it does not explain, a
+ * block that was read for nothing. */
+void hz_sched_doubt(struct hz_sched *s);
+
 /* Does the program still do what the schedule says? A quarter of the events may
  * be strange, and all of them for as long as a period. */
 bool hz_sched_fits(const struct hz_sched *s);

@@ -5,7 +5,8 @@
 # version, or they would not stand in for the C library's.
 want='aligned_alloc calloc free madvise malloc malloc_usable_size memalign
 mlock mlock2 mlockall mmap mmap64 mprotect mremap msync munlock munlockall
-munmap posix_madvise posix_memalign pvalloc realloc reallocarray shmat valloc'
+munmap posix_madvise posix_memalign pvalloc realloc reallocarray shmat valloc
+vmsplice'
 
 command -v nm >/dev/null || {
 	echo 'nm: not found' >&2

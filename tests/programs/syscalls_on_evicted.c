@@ -264,6 +264,26 @@ static void streams(void)
 	CHECK(!munmap(p, LEN) && !munmap(buf, LEN));
 }
 
+/* A pipe that refers to pages keeps them, whatever happens to the memory. */
+static void spliced(void)
+{
+	char *p = map(LEN), *other = map(200 * MIB), got[64 * KIB];
+	struct iovec v = {p + MIB, sizeof(got)};
+	int fd[2];
+
+	NEED(!pipe(fd));
+	fill(p, LEN, 40);
+	if (vmsplice(fd[1], &v, 1, 0) == (ssize_t)sizeof(got)) {
+		evict(p, LEN);
+		fill(other, 200 * MIB, 41); /* uses all frames again */
+		NEED(read(fd[0], got, sizeof(got)) == (ssize_t)sizeof(got));
+		CHECK(filled_at(got, sizeof(got), 40, MIB));
+	}
+	CHECK(filled(p, LEN, 40));
+	CHECK(!close(fd[0]) && !close(fd[1]));
+	CHECK(!munmap(p, LEN) && !munmap(other, 200 * MIB));
+}
+
 int main(void)
 {
 	char name[] = "/var/tmp/syscalls_on_evicted.XXXXXX";
@@ -282,6 +302,7 @@ int main(void)
 		small_ones();
 		pipes();
 		streams();
+		spliced();
 	}
 	return tiered_end();
 }

@@ -98,6 +98,30 @@ static void errors(void)
 	CHECK(!munmap(p, LEN)); /* again: nothing there, no error */
 }
 
+/* Calls across a hole, small or large, do what they do without Horizon. */
+static void across_a_hole(size_t hole)
+{
+	char *p = map(LEN);
+
+	fill(p, LEN, 9);
+	evict(p, LEN);
+	CHECK(!munmap(p + 5 * MIB, hole));
+	errno = 0;
+	CHECK(mremap(p, LEN, 2 * LEN, MREMAP_MAYMOVE) == MAP_FAILED);
+	CHECK(errno == EFAULT);
+	errno = 0;
+	CHECK(msync(p, LEN, MS_SYNC) == -1 && errno == ENOMEM);
+	CHECK(filled(p, 5 * MIB, 9));
+	CHECK(filled_at(p + 5 * MIB + hole, LEN - 5 * MIB - hole, 9,
+			5 * MIB + hole));
+	errno = 0;
+	CHECK(madvise(p, LEN, MADV_DONTNEED) == -1 && errno == ENOMEM);
+	CHECK(zeros(p, 5 * MIB));
+	CHECK(zeros(p + 5 * MIB + hole, LEN - 5 * MIB - hole));
+	CHECK(faults_on_read(p + 5 * MIB));
+	CHECK(!munmap(p, LEN));
+}
+
 int main(void)
 {
 	tiered_start();
@@ -115,6 +139,9 @@ int main(void)
 		reuse();
 		by_two();
 		errors();
+		across_a_hole(4096);
+		across_a_hole(MIB);
+		across_a_hole(3 * MIB);
 	}
 	CHECK(counter("native_bytes") == 0);
 	CHECK(counter("ranges") == 0 && counter("range_bytes") == 0);
