@@ -252,3 +252,15 @@ struct sim_count sim_run(struct sim *s, const struct sim_trace *t, size_t from,
 		visit(s, &t->visit[i]);
 	return s->count;
 }
+
+struct sim_count sim_passes(struct sim *s, const struct sim_trace *t,
+			    unsigned passes)
+{
+	struct sim_count c = {0};
+	size_t part = t->n / passes;
+
+	for (unsigned p = 0; p < passes; p++)
+		c = sim_run(s, t, p * part, (p + 1) * part);
+	hz_plan_check(s->plan);
+	return c;
+}

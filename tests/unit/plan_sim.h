@@ -56,6 +56,9 @@ void sim_pin(struct sim *s, uint32_t block, bool pinned);
 /* Visits [from, to) of the trace; what it cost. */
 struct sim_count sim_run(struct sim *s, const struct sim_trace *t, size_t from,
                          size_t to);
+/* Run `passes` equal parts of a trace; what the last one cost. */
+struct sim_count sim_passes(struct sim *s, const struct sim_trace *t,
+                            unsigned passes);
 uint32_t sim_resident(const struct sim *s); /* frames in use */
 bool sim_is_resident(const struct sim *s, uint32_t block);
 struct hz_plan *sim_plan(struct sim *s);

@@ -23,19 +23,6 @@ static struct sim *learner(uint32_t blocks, uint32_t capacity)
 	return s;
 }
 
-/* Run `passes` equal parts of a trace; what the last one cost. */
-static struct sim_count run_passes(struct sim *s, const struct sim_trace *t,
-				   unsigned passes)
-{
-	struct sim_count c = {0};
-	size_t part = t->n / passes;
-
-	for (unsigned p = 0; p < passes; p++)
-		c = sim_run(s, t, p * part, (p + 1) * part);
-	hz_plan_check(sim_plan(s));
-	return c;
-}
-
 /* What a loop must read at least, with the frames that are kept free. */
 static uint32_t must_read(uint32_t loop, uint32_t capacity)
 {
@@ -50,7 +37,7 @@ Test(policy_plan_learned, a_loop_is_followed)
 
 	for (unsigned p = 0; p < 12; p++)
 		sim_sweep(&t, 0, 512, true);
-	c = run_passes(s, &t, 12);
+	c = sim_passes(s, &t, 12);
 	cr_expect(hz_plan_learned(sim_plan(s)).locked);
 	cr_expect_eq(hz_plan_learned(sim_plan(s)).period, 512);
 	cr_expect_leq(c.reads, must_read(512, CAPACITY));
@@ -80,12 +67,12 @@ Test(policy_plan_learned, a_training_step_is_near_the_ideal)
 		struct sim *s = learner(t.blocks, capacity);
 		struct sim_count c, best, def;
 
-		c = run_passes(s, &t, 14);
+		c = sim_passes(s, &t, 14);
 		cr_expect(hz_plan_learned(sim_plan(s)).locked, "%u %%",
 			  percent[i]);
 		sim_free(s);
 		s = sim_new(t.blocks, capacity, 8);
-		def = run_passes(s, &t, 14);
+		def = sim_passes(s, &t, 14);
 		sim_free(s);
 		best = sim_reference(&t, capacity - capacity / 8, t.n - step,
 				     SIM_BELADY);
@@ -120,7 +107,7 @@ Test(policy_plan_learned, reordered_uses_are_followed)
 			t.visit[i + k] = t.visit[j];
 			t.visit[j] = v;
 		}
-	c = run_passes(s, &t, 12);
+	c = sim_passes(s, &t, 12);
 	cr_expect(hz_plan_learned(sim_plan(s)).locked);
 	cr_expect_leq(c.reads, must_read(512, CAPACITY) * 105 / 100);
 	cr_expect_leq(c.demand, 512 * 4 / 100);
@@ -162,7 +149,7 @@ Test(policy_plan_learned, a_changed_program_is_learned_again)
 		sim_sweep(&t, 0, 500, true);
 	for (unsigned p = 0; p < 30; p++)
 		sim_sweep(&t, 600, 500, true);
-	c = run_passes(s, &t, 40);
+	c = sim_passes(s, &t, 40);
 	cr_expect(hz_plan_learned(sim_plan(s)).locked);
 	cr_expect_leq(c.reads, must_read(500, CAPACITY) * 115 / 100,
 		      "%lu reads", (unsigned long)c.reads);
@@ -204,7 +191,7 @@ Test(policy_plan_learned, pinned_blocks_do_not_stop_the_rest)
 		sim_pin(s, b, true);
 	for (unsigned p = 0; p < 12; p++)
 		sim_sweep(&t, 0, 512, true);
-	c = run_passes(s, &t, 12);
+	c = sim_passes(s, &t, 12);
 	cr_expect_leq(sim_resident(s), CAPACITY);
 	cr_expect_leq(c.reads, must_read(512, CAPACITY) * 115 / 100);
 	cr_expect_leq(c.refused, 512);
@@ -219,7 +206,7 @@ Test(policy_plan_learned, freed_and_renamed_blocks_leave_the_schedule)
 
 	for (unsigned p = 0; p < 12; p++)
 		sim_sweep(&t, 0, 512, true);
-	run_passes(s, &t, 12);
+	sim_passes(s, &t, 12);
 	cr_assert(hz_plan_learned(sim_plan(s)).locked);
 	for (uint32_t b = 0; b < 512; b++) {
 		uint32_t out[8];

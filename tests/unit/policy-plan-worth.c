@@ -15,19 +15,6 @@ static uint32_t rnd(uint64_t *state)
 
 #define CAPACITY 256u
 
-/* Run `passes` equal parts of a trace; what the last one cost. */
-static struct sim_count run_passes(struct sim *s, const struct sim_trace *t,
-                                   unsigned passes)
-{
-	struct sim_count c = {0};
-	size_t part = t->n / passes;
-
-	for (unsigned p = 0; p < passes; p++)
-		c = sim_run(s, t, p * part, (p + 1) * part);
-	hz_plan_check(sim_plan(s));
-	return c;
-}
-
 Test(policy_plan_worth, a_loop_twice_the_budget_hits_near_half)
 {
 	static const uint32_t ahead[] = {0, 4, 8};
@@ -39,7 +26,7 @@ Test(policy_plan_worth, a_loop_twice_the_budget_hits_near_half)
 
 		for (unsigned p = 0; p < 4; p++)
 			sim_sweep(&t, 0, 2 * CAPACITY, true);
-		c = run_passes(s, &t, 4);
+		c = sim_passes(s, &t, 4);
 		/* LRU and FIFO read all 512. */
 		cr_expect_leq(c.reads, 2 * CAPACITY * 62 / 100, "%lu reads",
 		              (unsigned long)c.reads);
@@ -63,7 +50,7 @@ Test(policy_plan_worth, four_interleaved_arrays_hit_near_half)
 				sim_visit(&t, a * 128 + i, true);
 		}
 	}
-	c = run_passes(s, &t, 6);
+	c = sim_passes(s, &t, 6);
 	cr_expect_leq(c.reads, 512 * 66 / 100);
 	cr_expect_leq(c.demand, 64); /* the rest was read ahead */
 	sim_free(s);
@@ -78,7 +65,7 @@ Test(policy_plan_worth, what_fits_is_read_once)
 
 	for (unsigned p = 0; p < 4; p++)
 		sim_sweep(&t, 0, 200, true);
-	c = run_passes(s, &t, 4);
+	c = sim_passes(s, &t, 4);
 	cr_expect_eq(c.reads + c.writes + c.soft + c.trials, 0);
 	sim_free(s);
 	sim_trace_free(&t);
@@ -199,7 +186,7 @@ Test(policy_plan_worth, random_visits_cost_little_more_than_lru)
 
 		sim_visit(&t, b, rnd(&seed) % 2);
 	}
-	c = run_passes(s, &t, 2);
+	c = sim_passes(s, &t, 2);
 	lru = sim_reference(&t, CAPACITY, t.n / 2, SIM_LRU);
 	/* Wrong guesses of read-ahead and the frames kept free. */
 	cr_expect_leq(c.reads, lru.reads * 125 / 100);
@@ -247,7 +234,7 @@ Test(policy_plan_worth, pinned_blocks_do_not_stop_the_rest)
 		sim_pin(s, b, true);
 	for (unsigned p = 0; p < 6; p++)
 		sim_sweep(&t, 0, 512, true);
-	c = run_passes(s, &t, 6);
+	c = sim_passes(s, &t, 6);
 	cr_expect_leq(sim_resident(s), CAPACITY);
 	cr_expect_eq(resident(s, 0, 100), 100);
 	cr_expect_leq(c.reads, 512 * 70 / 100);
