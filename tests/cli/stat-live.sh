@@ -75,5 +75,8 @@ look
 finish
 valid_json "$tmp/report"
 grep -q '"fault": "move"' "$tmp/report" || fail "the report has no mode"
-grep -q '"demand": 0,' "$tmp/report" && fail "the report has no faults"
+# Of the whole run: since the lock there may be none.
+python3 -c 'import json, sys
+sys.exit(json.load(open(sys.argv[1]))["faults"]["demand"] == 0)' \
+	"$tmp/report" || fail "the report has no faults"
 grep -q '"errors": 0,' "$tmp/report" || fail "the store had errors"
