@@ -2,8 +2,8 @@
 /*
  * Where the preload library starts. Before the constructor runs every hook
  * works already: all sizes go to the small allocator, nothing is captured.
- * There is no destructor: atexit handlers and destructors of the program run
- * after ours would, and they allocate and free.
+ * Nothing is taken down at the end: atexit handlers and destructors of the
+ * program run after ours, and they allocate and free.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,4 +27,10 @@ static __attribute__((constructor)) void start(int argc, char **argv,
 	else
 		hz_fork_start();
 	__atomic_store_n(&hz_small_limit, min, __ATOMIC_RELEASE);
+}
+
+static __attribute__((destructor)) void end(void)
+{
+	if (!hz_inside)
+		hz_arena_end();
 }

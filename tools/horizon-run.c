@@ -28,6 +28,9 @@ static const struct cli_option options[] = {
 	 "bytes that the store may hold (knob store_size)"},
 	{"verify", 0, CLI_KNOB, NULL, "verify",
 	 "check the hash of all that comes back from the store (knob verify)"},
+	{"trace", 't', CLI_KNOB, "FILE", "trace_file",
+	 "record the command's access events for horizon-replay(1) (knob "
+	 "trace_file)"},
 	{"set", 's', OPT_SET, "KNOB=VALUE", NULL,
 	 "set any knob of horizon.conf(5); may be repeated"},
 	{"report", 'r', OPT_REPORT, "FILE", NULL,
@@ -40,7 +43,6 @@ static const struct cli_option options[] = {
 	 "print the environment and the command, run nothing"},
 	{"vram", 0, CLI_ABSENT, "SIZE|PCT", NULL, NULL},
 	{"plan", 0, CLI_ABSENT, "FILE", NULL, NULL},
-	{"trace", 0, CLI_ABSENT, "FILE", NULL, NULL},
 	CLI_COMMON_OPTIONS,
 };
 
@@ -103,22 +105,21 @@ static void take(const struct cli_option *o, struct choice *c)
 	}
 }
 
-/* The command may change its directory before the store is opened. */
-static void make_store_absolute(void)
+/* The command may change its directory before the file is opened. */
+static void make_absolute(const char *knob, const char *value)
 {
 	char path[sizeof(hz_knobs.store)], cwd[sizeof(path)], source[160];
 
-	if (hz_knobs.store[0] == '/' || !hz_knobs.store[0])
+	if (value[0] == '/' || !value[0])
 		return;
 	if (!getcwd(cwd, sizeof(cwd)) ||
-	    hz_format(path, sizeof(path), "%s/%s", cwd, hz_knobs.store) >=
+	    hz_format(path, sizeof(path), "%s/%s", cwd, value) >=
 		    (int)sizeof(path))
 		cli_die(&run_cli, RUN_FAILED,
-			"store: %s: the full path is too long, name a shorter "
-			"one",
-			hz_knobs.store);
-	hz_format(source, sizeof(source), "%s", run_source("store"));
-	hz_knob_set("store", path, source, fatal_complaint, NULL);
+			"%s: %s: the full path is too long, name a shorter one",
+			knob, value);
+	hz_format(source, sizeof(source), "%s", run_source(knob));
+	hz_knob_set(knob, path, source, fatal_complaint, NULL);
 }
 
 static void show(void)
@@ -156,6 +157,7 @@ static int run(char **command, const struct choice *c)
 		cli_flush(&run_cli, RUN_FAILED);
 		return 0;
 	}
+	run_clear_trace();
 	if (c->report)
 		return run_report(command, c->report, &env);
 	run_env_apply(&env);
@@ -170,7 +172,8 @@ int main(int argc, char **argv)
 	hz_knobs_load(environ, fatal_complaint, NULL);
 	while ((o = cli_next(&run_cli, argc, argv)))
 		take(o, &c);
-	make_store_absolute();
+	make_absolute("store", hz_knobs.store);
+	make_absolute("trace_file", hz_knobs.trace_file);
 	if (c.show)
 		show();
 	if (c.check)

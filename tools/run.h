@@ -79,6 +79,10 @@ const char *run_source(const char *knob);
 /* Refuse values that cannot work (one line, exit 125), warn of odd ones. */
 void run_preflight(void);
 
+/* A trace of an earlier run makes way; ends the program if none can be made
+ * here. */
+void run_clear_trace(void);
+
 /* ---- run_check.c ---- */
 
 /* Print the table; 0 when tiering would work here, else 1. */

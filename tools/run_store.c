@@ -172,3 +172,26 @@ void run_preflight(void)
 	check_ram();
 	check_store();
 }
+
+/* Each process makes its own, when it has something to record. */
+void run_clear_trace(void)
+{
+	const char *path = hz_knobs.trace_file;
+	struct stat st;
+	int fd;
+
+	if (!*path)
+		return;
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		cli_die(&run_cli, RUN_FAILED,
+			"trace_file: %s: not a regular file, name another one",
+			path);
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		cli_die(&run_cli, RUN_FAILED,
+			"trace_file: %s: cannot be made (%s)", path,
+			strerror(errno));
+	close(fd);
+	unlink(path);
+}

@@ -54,7 +54,7 @@ static bool revive(struct hz_engine *e, uint32_t b)
 		hz_region_purge(e, b);
 	if (blk->state == HZ_BLK_DEAD) {
 		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
-		hz_plan_access(e->plan, b, HZ_ACCESS_ZERO, hz_os.now());
+		hz_engine_used(e, b, HZ_ACCESS_ZERO, hz_os.now());
 	}
 	if (blk->state != HZ_BLK_ZERO)
 		return true;

@@ -83,6 +83,10 @@ int hz_arena_yield(void *addr, size_t len, bool plain);
  * afterwards. */
 long hz_arena_evict(void *addr, size_t len);
 
+/* The process ends, or seems to: the trace so far goes into its file. Any
+ * thread, from a destructor; all else goes on. */
+void hz_arena_end(void);
+
 /* ---- fork ---- */
 void hz_arena_fork_prepare(void);
 void hz_arena_fork_parent(int pid_or_error);

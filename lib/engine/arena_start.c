@@ -84,6 +84,8 @@ static bool make_tables(struct hz_engine *e)
 	e->ranges = hz_ranges_init(rmem, e->blocks, most);
 	e->plan = hz_plan_init(pmem, e->blocks, (uint32_t)hz_knobs.read_ahead);
 	hz_plan_learning(e->plan, hz_knobs.learn);
+	if (*hz_knobs.trace_file && hz_knobs.trace == HZ_TRACE_FULL)
+		hz_plan_dense(e->plan);
 	return true;
 }
 

@@ -58,7 +58,7 @@ static void count_block(struct hz_engine *e, uint32_t b, uint64_t now)
 	if (blk->state == HZ_BLK_ZERO)
 		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
 	if (blk->state == HZ_BLK_RESIDENT)
-		hz_plan_access(e->plan, b, HZ_ACCESS_ZERO, now);
+		hz_engine_used(e, b, HZ_ACCESS_ZERO, now);
 }
 
 /* All but what was handed back to the kernel. */

@@ -310,6 +310,7 @@ static int open_all(struct hz_engine *e)
 	hz_lock(&e->lock);
 	hz_budget_poll(e, true);
 	hz_unlock(&e->lock);
+	hz_record_open(e, boot.child);
 	rc = start_workers(e);
 	if (rc < 0)
 		return rc;

@@ -86,6 +86,7 @@ enum hz_request_op {
 	HZ_REQ_DISARM,	/* blocks [a, a + n) */
 	HZ_REQ_QUIESCE, /* before fork: nothing in a frame that counts */
 	HZ_REQ_EVICT,	/* blocks [a, a + n) out, by hz-engine */
+	HZ_REQ_RECORD,	/* all events so far into the trace's file */
 };
 
 struct hz_request {
@@ -308,6 +309,19 @@ bool hz_region_recapture(struct hz_engine *e, uint32_t b);
 /* HZ_REQ_MOVE, in hz-aux. */
 long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
 		    uint32_t n);
+
+/* ---- record.c: what the plan hears, and the trace of it ---- */
+/* Block b was used, as for hz_plan_access(); it is part of no range any more.
+ * Lock held. */
+void hz_engine_used(struct hz_engine *e, uint32_t b, enum hz_access how,
+		    uint64_t now);
+void hz_engine_unused(struct hz_engine *e, uint32_t b);
+/* Begin the file that the knob trace_file names, if it does; what is wrong
+ * with it is said, and the program goes on without. In hz-aux. */
+void hz_record_open(struct hz_engine *e, bool child);
+/* All events so far into the file. In hz-aux; the lock is held, and dropped
+ * meanwhile. */
+void hz_record_write(struct hz_engine *e);
 
 /* ---- pages.c ---- */
 /* Which of a block's pages are there, or are huge pages (`huge`); by

@@ -78,7 +78,7 @@ static bool unmap(struct hz_engine *e, uint32_t b)
 		return true;
 	hz_stat_add(HZ_STAT_evict_cancelled, 1);
 	hz_fill_map(e, b, false);
-	hz_plan_access(e->plan, b, HZ_ACCESS_SOFT, hz_os.now());
+	hz_engine_used(e, b, HZ_ACCESS_SOFT, hz_os.now());
 	return false;
 }
 
@@ -250,7 +250,7 @@ static bool put_away(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		hz_stat_add(HZ_STAT_evict_cancelled, 1);
 		hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
 		hz_fill_map(e, b, false);
-		hz_plan_access(e->plan, b, HZ_ACCESS_SOFT, hz_os.now());
+		hz_engine_used(e, b, HZ_ACCESS_SOFT, hz_os.now());
 		return false;
 	}
 	if (l.zero) {
@@ -298,7 +298,7 @@ static void write_failed(struct hz_engine *e, uint32_t b, int res)
 	judge_failure(e, res);
 	hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
 	hz_fill_map(e, b, false);
-	hz_plan_access(e->plan, b, HZ_ACCESS_SOFT, hz_os.now());
+	hz_engine_used(e, b, HZ_ACCESS_SOFT, hz_os.now());
 }
 
 void hz_evict_done(struct hz_engine *e, uint32_t f, int res)

@@ -288,7 +288,7 @@ static void note(struct hz_engine *e, uint32_t b, enum hz_access how,
 {
 	struct hz_range *r = hz_range_at(e->ranges, b * HZ_UNITS_PER_BLOCK);
 
-	hz_plan_access(e->plan, b, how, now);
+	hz_engine_used(e, b, how, now);
 	if (hz_plan_probes(e->plan))
 		hz_engine_kick(&e->writer);
 	if (r) {

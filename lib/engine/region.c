@@ -107,7 +107,7 @@ void hz_region_drop(struct hz_engine *e, uint32_t b)
 	struct hz_block *blk = &e->blk[b];
 
 	hz_region_settle(e, b);
-	hz_plan_forget(e->plan, b);
+	hz_engine_unused(e, b);
 	blk->flags &=
 		(uint8_t) ~(HZ_BLKF_STICKY | HZ_BLKF_PINNED | HZ_BLKF_WANTED);
 	switch ((enum hz_block_state)blk->state) {
@@ -281,7 +281,7 @@ static bool make_native(struct hz_engine *e, uint32_t b)
 	default:
 		return false;
 	}
-	hz_plan_forget(e->plan, b);
+	hz_engine_unused(e, b);
 	hz_region_drop_slot(e, blk);
 	blk->flags &= (uint8_t) ~(HZ_BLKF_STICKY | HZ_BLKF_NO_ACCESS);
 	hz_block_set(&e->totals, blk, HZ_BLK_NATIVE);

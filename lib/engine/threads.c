@@ -419,6 +419,9 @@ static long carry_out(struct hz_engine *e, struct hz_request *r)
 		return 0;
 	case HZ_REQ_EVICT:
 		return order(e, r->a, r->n);
+	case HZ_REQ_RECORD:
+		hz_record_write(e);
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -458,8 +461,10 @@ void *hz_thread_aux(void *arg)
 
 	HZ_SCOPED_LOCK(&e->lock);
 	for (;;) {
-		struct hz_request *r = next_request(e, false);
+		struct hz_request *r;
 
+		hz_record_write(e);
+		r = next_request(e, false);
 		if (!r) {
 			wait_asked(e,
 				   e->waiting ? STAND_IN_NS : 10 * STAND_IN_NS);

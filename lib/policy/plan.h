@@ -63,6 +63,10 @@ struct hz_plan *hz_plan_init(void *mem, uint32_t blocks, uint32_t read_ahead);
  * anything else. */
 void hz_plan_learning(struct hz_plan *plan, bool on);
 
+/* Every use is to be seen, for a complete trace: mapped blocks go on trial
+ * after 64 newer uses, and no period is looked for. Like the former. */
+void hz_plan_dense(struct hz_plan *plan);
+
 /* Blocks that fit the budget (resident + in frames); may change any time. */
 void hz_plan_capacity(struct hz_plan *plan, uint32_t blocks);
 

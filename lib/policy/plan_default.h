@@ -53,6 +53,7 @@ struct hz_plan {
 	uint32_t aim;           /* share of prefetched blocks that were used */
 
 	bool no_learning;
+	bool dense; /* see hz_plan_dense() */
 	enum hz_plan_mode mode;
 	struct hz_period period;
 	struct hz_sched sched;

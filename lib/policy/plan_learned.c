@@ -23,6 +23,7 @@
 
 #define PROBE_AGE_MOST	32u
 #define PROBE_AGE_SHARE 8u
+#define PROBE_AGE_DENSE 64u
 /* Probes are due in lots: each wakes a thread. */
 #define PROBE_LOT 4u
 
@@ -140,6 +141,12 @@ static void begin_sampling(struct hz_plan *plan)
 	plan->mode = HZ_PLAN_SAMPLE;
 }
 
+void hz_plan_dense(struct hz_plan *plan)
+{
+	plan->dense = true;
+	begin_sampling(plan);
+}
+
 /* Blocks of the period to MAIN or where they are, strangers to WINDOW. What the
  * default policy had in mind for them does not matter now. */
 static void sort_out(struct hz_plan *plan, enum hz_list_id list)
@@ -188,6 +195,8 @@ static void sample(struct hz_plan *plan, uint32_t block)
 	struct hz_period_found found;
 	uint64_t most = (uint64_t)plan->capacity * SAMPLE_MOST;
 
+	if (plan->dense)
+		return;
 	hz_period_add(&plan->period, block);
 	if (!hz_period_due(&plan->period))
 		return;
@@ -266,7 +275,9 @@ static uint32_t age(const struct hz_plan *plan, uint32_t block)
  * sampling. */
 static uint32_t probe_age(const struct hz_plan *plan)
 {
-	return hz_min(plan->capacity / PROBE_AGE_SHARE + 2, PROBE_AGE_MOST);
+	uint32_t most = plan->dense ? PROBE_AGE_DENSE : PROBE_AGE_MOST;
+
+	return hz_min(plan->capacity / PROBE_AGE_SHARE + 2, most);
 }
 
 /* Mapped, and not used for a while. */

@@ -45,6 +45,9 @@ enum hz_tf_kind {
 #undef HZ_TF_ENUM
 };
 
+/* Set in the id of a FREE that means the host block of a FAULT. */
+#define HZ_TF_HOST ((uint64_t)1 << 63)
+
 enum { HZ_TF_TO_DEVICE, HZ_TF_TO_HOST, HZ_TF_ON_DEVICE };
 
 struct hz_tf_event {

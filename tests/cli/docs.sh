@@ -41,7 +41,7 @@ for tool in horizon-run horizon-stat; do
 		"$(source_page "$tool.1")" | sed 's/\\//g' | sort -u |
 		while read -r option; do
 			case $option in
-			--vram | --plan | --trace | --) continue ;;
+			--vram | --plan | --) continue ;;
 			esac
 			grep -qx -e "$option" "$tmp/options" || echo "$option"
 		done >"$tmp/unknown"

@@ -39,7 +39,7 @@ bad 'unknown option.*--help' -q
 bad 'takes no argument' --verify=1
 bad 'report.*No such file' --report "$tmp/absent/report"
 bad 'report.*Is a directory' --report "$tmp"
-for option in vram plan trace; do
+for option in vram plan; do
 	bad "^horizon-run: --$option: not in this release" --$option 1G
 done
 
