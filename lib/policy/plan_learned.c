@@ -403,14 +403,14 @@ static uint32_t due_reads(const struct hz_plan *plan, uint32_t most)
 static struct hz_choice by_schedule(struct hz_plan *plan, bool must)
 {
 	struct hz_sched *s = &plan->sched;
-	uint32_t far, near, last = hz_sched_last_held(s, &far);
+	uint32_t far, near = 0, last = hz_sched_last_held(s, &far);
 	struct hz_choice c = {HZ_ACT_NONE, HZ_NONE};
 
 	if (stranger_is_old(plan))
 		return hz_plan_take(plan, HZ_ACT_EVICT, HZ_LIST_WINDOW);
 	if (last == HZ_NONE)
 		return must ? first_of(plan) : c;
-	if (!must && (hz_sched_first_missing(s, &near) == HZ_NONE ||
+	if (!must && (hz_sched_missing_from(s, &near) == HZ_NONE ||
 		      far <= near || !due_reads(plan, 1)))
 		return c;
 	c.block = last;

@@ -382,18 +382,12 @@ uint32_t hz_sched_last_held(const struct hz_sched *s, uint32_t *uses)
 	return answer(s, p, uses);
 }
 
-uint32_t hz_sched_first_missing(const struct hz_sched *s, uint32_t *uses)
-{
-	if (!s->length)
-		return HZ_NONE;
-	return answer(s, first_from(s, &s->missing, s->tail), uses);
-}
-
 static uint32_t from(const struct hz_sched *s, const struct hz_bits *set,
 		     uint32_t *uses)
 {
 	uint32_t at, block;
 
+	/* Without a schedule the length is 0. */
 	if (*uses >= s->length)
 		return HZ_NONE;
 	block = answer(s, first_from(s, set, position(s, *uses)), &at);

@@ -102,10 +102,9 @@ bool hz_sched_event(struct hz_sched *s, uint32_t block, bool again,
  * part that was not measured yet takes no time. */
 uint64_t hz_sched_time(const struct hz_sched *s, uint32_t uses);
 
-/* The held block that is used last, and the missing one that is used first,
- * with the uses until then; HZ_NONE: there is none. */
+/* The held block that is used last, with the uses until then; HZ_NONE: there is
+ * none. */
 uint32_t hz_sched_last_held(const struct hz_sched *s, uint32_t *uses);
-uint32_t hz_sched_first_missing(const struct hz_sched *s, uint32_t *uses);
 
 /* The first held (missing) block that is used *uses after tail or later; *uses
  * becomes its own. HZ_NONE, and *uses as it was: none in this period. */

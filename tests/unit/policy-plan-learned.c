@@ -224,3 +224,24 @@ Test(policy_plan_learned, freed_and_renamed_blocks_leave_the_schedule)
 	sim_free(s);
 	sim_trace_free(&t);
 }
+
+/* For a complete trace each use is reported, also with room for everything,
+ * and nothing is learned. */
+Test(policy_plan_learned, a_dense_plan_sees_every_use)
+{
+	const unsigned passes = 6;
+	struct sim_trace t = {0};
+	struct sim *s = sim_new(256, 512, 8);
+	struct sim_count c;
+
+	hz_plan_dense(sim_plan(s));
+	for (unsigned p = 0; p < passes; p++)
+		sim_sweep(&t, 0, 256, true);
+	c = sim_run(s, &t, 0, t.n);
+	cr_expect_eq(c.zero, 256);
+	cr_expect_eq(c.soft, 256 * (passes - 1));
+	cr_expect_eq(c.reads, 0);
+	cr_expect_not(hz_plan_learned(sim_plan(s)).locked);
+	sim_free(s);
+	sim_trace_free(&t);
+}

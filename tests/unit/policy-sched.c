@@ -261,11 +261,11 @@ Test(policy_sched, victims_and_reads_are_those_of_a_plain_search)
 	for (uint32_t b = 0; b < n; b++)
 		hz_sched_set(&f.s, b, b % 2 ? HZ_SCHED_HELD : HZ_SCHED_MISSING);
 	for (uint32_t i = 0; i < 3 * length; i++) {
-		uint32_t far, near, last, first;
+		uint32_t far, near = 0, last, first;
 
 		hz_sched_event(&f.s, event(n, i % length), false, 0);
 		last = hz_sched_last_held(&f.s, &far);
-		first = hz_sched_first_missing(&f.s, &near);
+		first = hz_sched_missing_from(&f.s, &near);
 		cr_assert_eq(last % 2, 1);
 		cr_assert_eq(first % 2, 0);
 		/* Up to the slack, in which uses may come late. */
