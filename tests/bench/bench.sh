@@ -27,6 +27,9 @@ steps=4 swap_steps=2
 sweep_limit=512 passes=5 swap_passes=2
 # Steps and passes that Horizon needs to learn; shown in a row of their own.
 steps_learning=10 passes_learning=8
+# Budgets of the trainer beside a half, in per cent of its footprint.
+budgets='25 75 90'
+full_steps=6
 raw_mib=4096 raw_seconds=3 swap_mib=6144 pairs=10000000
 # No round is begun later than this, in seconds.
 budget=1320
@@ -38,6 +41,7 @@ quick()
 	steps=4 swap_steps=3
 	sweep_limit=256 passes=3 swap_passes=2
 	steps_learning=8
+	budgets=75
 	raw_mib=512 raw_seconds=1 swap_mib=1024 pairs=1000000
 }
 
@@ -258,6 +262,64 @@ four()
 	swap_off
 }
 
+# What moved in the trainer's run at PCT of its footprint, for notes().
+bytes()
+{
+	local pct=$1 way=$2 capacity optimal step room mixed
+
+	capacity=$(member "tiers[0].capacity_bytes") || return
+	optimal=$("$here/optimal" "$work/full.trace" $full_steps \
+		$((capacity >> 20))) || return
+	step=$(middle trainer "$way") room=$(middle trainer room)
+	mixed=$(awk '$1 == "mixed" { print $2 }' "$work/raw")
+	echo "$pct $(member since_lock.store.read_bytes)" \
+		"$(member since_lock.store.write_bytes)" \
+		"$(member since_lock.seconds)" \
+		"$(member since_lock.faults.demand)" \
+		"$(member "since_lock.moves[1].count")" \
+		"$step $room $mixed $optimal" >>"$work/bytes"
+}
+
+# A number of the report of the trainer's last run under a limit.
+member()
+{
+	awk -f "$source/tests/real/flatten-json.awk" "$work/trainer.json" |
+		awk -v key="$1" '$1 == key { print $2; found = 1 }
+			END { exit !found }'
+}
+
+# Median seconds of a way in this round.
+middle()
+{
+	awk -v head="$1 $2 $round" '$1 " " $2 " " $3 == head { print $4 }' \
+		"$work/samples" | sort -n |
+		awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
+# The trainer at each of $budgets; "$@" is the command.
+at_budgets()
+{
+	local pct
+
+	for pct in $budgets; do
+		cgroup "trainer-$round-$pct" \
+			$(((trainer_mib * pct / 100) << 20)) none || return
+		inside "at$pct" horizon-run --ram 100% --store "$dir" \
+			--report "$work/trainer.json" -- "$@"
+		step_seconds "at$pct" $((steps_learning + 1)) 999 |
+			sample trainer "at$pct"
+		bytes "$pct" "at$pct"
+	done
+}
+
+full_trace()
+{
+	[ -s "$work/full.trace" ] ||
+		horizon-run --ram $((trainer_mib * 5 / 4 + 512))M \
+			--store "$dir" --trace "$work/full.trace" \
+			--set trace=full -- "$@" >/dev/null 2>&1
+}
+
 trainer_row()
 {
 	local mib way
@@ -273,14 +335,31 @@ trainer_row()
 	mib=$("${common[@]}" --steps 0 2>&1 |
 		sed -n 's/.*footprint \([0-9]*\) MiB.*/\1/p')
 	trainer_mib=$mib
+	disk
+	full_trace "${common[@]}" --steps $full_steps
 	say "round $round: trainer, $mib MiB in $((mib / 2)) MiB;" \
 		"load $(cut -d ' ' -f 1 /proc/loadavg)"
 	four trainer step_seconds "$mib" $((mib / 2)) $steps_learning \
 		all more few
-	for way in ram room horizon swap; do
+	if [ -s "$work/trainer.json" ]; then
+		bytes 50 horizon
+		at_budgets "${more[@]}"
+	fi
+	# shellcheck disable=SC2086 # a list
+	for way in ram room horizon swap $(printf 'at%s ' $budgets); do
 		[ ! -e "$work/$way.out" ] || same_losses $way
 	done
 	rm -f "$work"/*.out
+}
+
+# What the disk gives, once a round.
+disk()
+{
+	[ "${disk_round:-}" != "$round" ] || return 0
+	disk_round=$round
+	"$here/rawio" "$dir" $raw_mib $raw_seconds >"$work/raw" ||
+		problems+=("rawio failed")
+	sed 's/^/    raw /; s/$/ MiB\/s/' "$work/raw" >&2
 }
 
 # Bytes a second through the store against what the disk gives now.
@@ -321,9 +400,7 @@ sweep_row()
 
 	say "round $round: sweep over $((2 * sweep_limit)) MiB in" \
 		"$sweep_limit MiB; load $(cut -d ' ' -f 1 /proc/loadavg)"
-	"$here/rawio" "$dir" $raw_mib $raw_seconds >"$work/raw" ||
-		problems+=("rawio failed")
-	sed 's/^/    raw /; s/$/ MiB\/s/' "$work/raw" >&2
+	disk
 	four sweep pass_seconds $((2 * sweep_limit)) $sweep_limit \
 		$passes_learning all more few
 	[ ! -e "$work/sweep.json" ] || bandwidth
@@ -383,9 +460,10 @@ summary()
 			push("noise " f[1] " " f[2], f[3])
 		}
 		split("trainer sweep", rows, " ")
-		split("ram room horizon learning swap", ways, " ")
+		last = split("ram room at90 at75 horizon learning at25 swap", \
+			ways, " ")
 		for (i = 1; i <= 2; i++)
-			for (j = 1; j <= 5; j++) {
+			for (j = 1; j <= last; j++) {
 				k = rows[i] " " ways[j]
 				if (!n[k])
 					continue
@@ -404,6 +482,7 @@ describe()
 	case $1 in
 	ram) echo "all in RAM, without Horizon" ;;
 	room) echo "Horizon, room for everything" ;;
+	at*) echo "Horizon, ${1#at} % of it" ;;
 	horizon) echo "Horizon, half of it" ;;
 	learning) echo "the same, while it learns" ;;
 	swap) echo "kernel swap, half of it" ;;
@@ -454,6 +533,34 @@ malloc_lines()
 	}' "$work/malloc" | sort
 }
 
+# Of each budget the median of the rounds: bytes against those of the optimal
+# schedule, time against what no schedule beats, and late blocks.
+bytes_lines()
+{
+	awk '
+	{
+		read = $2 / $4 * $7; write = $3 / $4 * $7
+		best = $11 + $12; least = best / $9
+		if (least < $8)
+			least = $8
+		print $1, read / 1048576, write / 1048576, $11, $12,
+			(read + write) / 1048576 / best, $7 / least,
+			100 * $5 / ($6 ? $6 : 1)
+	}' "$work/bytes" | sort -k 1,1n -k 6,6n | awk '
+	function out() {
+		split(line[int((n + 1) / 2)], f, " ")
+		printf "trainer at %d %%, a step since the lock: %.0f MiB " \
+			"read, %.0f written; the optimal schedule of its " \
+			"trace %d and %d: %.2f times; %.2f times the larger " \
+			"of the step with room and these bytes at the " \
+			"disk'"'"'s rate; %.1f %% of the blocks came late\n", \
+			f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]
+	}
+	$1 != pct && n { out(); n = 0 }
+	{ pct = $1; line[++n] = $0 }
+	END { if (n) out() }'
+}
+
 notes()
 {
 	local p
@@ -465,6 +572,7 @@ notes()
 				"MiB/s through the store, %s %% of the %d MiB/s that the disk " \
 				"gives mixed\n", f[1], f[3], f[2]
 		}'
+	[ ! -s "$work/bytes" ] || bytes_lines
 	[ ! -s "$work/malloc" ] || malloc_lines
 	echo "rounds: $rounds; seconds are medians: of a training step but" \
 		"the first, of a pass; ratios are made within each round"
