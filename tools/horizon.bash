@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# bash completion of horizon-run and horizon-stat. The names come from the
-# programs: --long-options, --show.
+# bash completion of horizon-run, horizon-stat and horizon-replay. The names come
+# from the programs: --long-options, --show, --list.
 
 _horizon_options()
 {
@@ -136,5 +136,75 @@ _horizon_stat()
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 
+# The names in the part of --list that is called so: policies, machines.
+_horizon_replay_names()
+{
+	local name part=
+
+	horizon-replay --list 2>/dev/null | while read -r name _; do
+		case $name in
+		policies: | machines:)
+			part=$name
+			;;
+		*)
+			if [[ $part == "$1:" ]]; then
+				printf '%s\n' "$name"
+			fi
+			;;
+		esac
+	done
+}
+
+# The last word of a list NAME,NAME,...
+_horizon_list()
+{
+	local cur=$1 words=$2 done=
+
+	if [[ $cur == *,* ]]; then
+		done=${cur%,*},
+	fi
+	compopt -o nospace 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -P "$done" -W "$words" -- "${cur##*,}")
+}
+
+_horizon_replay()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+
+	COMPREPLY=()
+	case $prev in
+	-p | --profile)
+		mapfile -t COMPREPLY < <(
+			compgen -W "$(_horizon_replay_names machines)" -- "$cur"
+			compgen -f -- "$cur")
+		return
+		;;
+	-P | --policy)
+		_horizon_list "$cur" "$(_horizon_replay_names policies)"
+		return
+		;;
+	--goal)
+		mapfile -t COMPREPLY < <(compgen -W 'time bytes' -- "$cur")
+		return
+		;;
+	--synth)
+		compopt -o nospace 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -W 'gpt: uses:' -- "$cur")
+		return
+		;;
+	--vram | --ram | --store-size | --steps | -n | --perturb | --eval | --seed)
+		return
+		;;
+	esac
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(
+			compgen -W "$(_horizon_options horizon-replay)" -- "$cur")
+		return
+	fi
+	compopt -o filenames 2>/dev/null
+	mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+}
+
 complete -F _horizon_run horizon-run
+complete -F _horizon_replay horizon-replay
 complete -F _horizon_stat horizon-stat

@@ -10,13 +10,12 @@
 /* Memory in flight changes who leaves, which changes what is in flight. */
 #define PASSES	     4
 #define PASSES_LARGE 0
-#define LARGE	     1000000u
 
 static void *take(char **at, size_t *total, size_t bytes)
 {
 	void *mem = *at;
 
-	bytes = hz_align_up(bytes, (size_t)64);
+	bytes = hz_align_up(bytes, (size_t)HZ_TP_LINE);
 	*total += bytes;
 	if (*at)
 		*at += bytes;
@@ -25,8 +24,9 @@ static void *take(char **at, size_t *total, size_t bytes)
 
 size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step)
 {
-	size_t n = step->kernels, uses = step->first[n], total = 0, words;
-	char *at = mem;
+	size_t n = step->kernels, uses = step->first[n], words;
+	size_t total = HZ_TP_LINE - 1; /* the caller's may lie anywhere */
+	char *at = (char *)hz_align_up((uintptr_t)mem, HZ_TP_LINE);
 
 	memset(tp, 0, sizeof(*tp));
 	tp->step = step;
@@ -44,7 +44,8 @@ size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step)
 		words = words / 64 + 1;
 		tp->far.bits[l] = take(&at, &total, words * sizeof(uint64_t));
 	}
-	tp->start = take(&at, &total, (n + 1) * sizeof(*tp->start));
+	tp->start =
+		take(&at, &total, (HZ_TP_TIMES * n + 1) * sizeof(*tp->start));
 	tp->room = take(&at, &total, n * sizeof(*tp->room));
 	tp->used = take(&at, &total, n * sizeof(*tp->used));
 	tp->link = take(&at, &total, HZ_TP_ROUNDS * n * sizeof(*tp->link));
@@ -61,97 +62,126 @@ size_t hz_tensor_plan_bytes(const struct hz_step *step)
 	return hz_tp_lay_out(&tp, NULL, step);
 }
 
-/* Links each use to the next one of its tensor, once around. What is only
- * written next needs nothing of what it was. */
-static void link_uses(struct hz_tp *tp, uint32_t *next_of)
+static void see(struct hz_tp *tp, struct hz_tp_seen *seen, uint32_t use,
+		uint32_t kernel)
+{
+	uint32_t u = tp->step->use[use];
+
+	seen[hz_use_tensor(u)] = (struct hz_tp_seen){
+		use, 2 * kernel + !!(hz_use_how(u) & HZ_USE_READ)};
+}
+
+/* The first use of each tensor: it comes after the last one. */
+static void see_first(struct hz_tp *tp, struct hz_tp_seen *seen)
 {
 	const struct hz_step *s = tp->step;
 
+	for (uint32_t k = s->kernels; k-- > 0;)
+		for (uint32_t u = s->first[k + 1]; u-- > s->first[k];)
+			see(tp, seen, u, k);
+}
+
+/* What is only written next needs nothing of what it was. */
+static void link_use(struct hz_tp *tp, const struct hz_tp_seen *next,
+		     uint32_t use, uint32_t kernel)
+{
+	struct hz_gap *g = &tp->gap[use];
+	uint32_t closes = next->how / 2;
+	bool last = hz_use_how(tp->step->use[use]) & HZ_USE_LAST;
+
+	*g = (struct hz_gap){
+		.next = HZ_NONE, .wrote = HZ_NONE, .opened = kernel};
+	tp->order[use] = HZ_NONE;
+	if (last || !(next->how & 1))
+		return;
+	g->next = next->use;
+	g->closes = closes + (closes <= kernel ? tp->step->kernels : 0);
+	tp->order[use] = g->closes;
+	tp->prev[g->next] = use;
+}
+
+HZ_TP_HINT look_ahead(const struct hz_tp *tp, const struct hz_tp_seen *seen,
+		      uint32_t use)
+{
+	uint32_t near = use - hz_min(use, HZ_TP_AHEAD / 2);
+	uint32_t far = use - hz_min(use, HZ_TP_AHEAD);
+
+	__builtin_prefetch(&seen[hz_use_tensor(tp->step->use[far])], 1);
+	near = seen[hz_use_tensor(tp->step->use[near])].use;
+	__builtin_prefetch(&tp->prev[near], 1);
+}
+
+/* Links each use to the next one of its tensor, once around. */
+static void link_uses(struct hz_tp *tp)
+{
+	const struct hz_step *s = tp->step;
+	struct hz_tp_seen *seen = (struct hz_tp_seen *)tp->state;
+
+	memset(tp->prev, 0xff, s->first[s->kernels] * sizeof(*tp->prev));
+	see_first(tp, seen);
 	for (uint32_t k = s->kernels; k-- > 0;) {
 		for (uint32_t u = s->first[k + 1]; u-- > s->first[k];) {
-			uint32_t t = hz_use_tensor(s->use[u]);
-			struct hz_gap *g = &tp->gap[u];
-
-			g->opened = k;
-			g->next = next_of[t];
-			next_of[t] = u;
-			if (hz_use_how(s->use[u]) & HZ_USE_LAST)
-				g->next = HZ_NONE;
-			if (g->next != HZ_NONE &&
-			    !(hz_use_how(s->use[g->next]) & HZ_USE_READ))
-				g->next = HZ_NONE;
+			look_ahead(tp, seen, u);
+			link_use(tp, &seen[hz_use_tensor(s->use[u])], u, k);
+			see(tp, seen, u, k);
 		}
 	}
 }
 
-/* Who wrote last, twice around. What is born has been written by someone. */
-static void link_writes(struct hz_tp *tp, uint32_t *wrote)
+void hz_tp_times(struct hz_tp *tp)
 {
 	const struct hz_step *s = tp->step;
-	uint32_t uses = s->first[s->kernels];
+	uint64_t at = 0;
 
-	memset(wrote, 0xff, s->tensors * sizeof(*wrote));
-	for (uint32_t i = 0; i < 2 * uses; i++) {
-		uint32_t u = i % uses, t = hz_use_tensor(s->use[u]);
-
-		if (hz_use_how(s->use[u]) & HZ_USE_WRITE ||
-		    tp->prev[u] == HZ_NONE)
-			wrote[t] = u;
-		tp->gap[u].wrote = wrote[t];
+	for (uint32_t k = 0; k < HZ_TP_TIMES * s->kernels; k++) {
+		tp->start[k] = at;
+		at += s->ns[hz_tp_in_step(tp, k)];
 	}
+	tp->start[HZ_TP_TIMES * s->kernels] = at;
 }
 
 void hz_tp_gaps(struct hz_tp *tp)
 {
-	const struct hz_step *s = tp->step;
-	uint32_t uses = s->first[s->kernels];
-	uint32_t *next_of = (uint32_t *)tp->state;
-
-	memset(tp->gap, 0, uses * sizeof(*tp->gap));
-	memset(tp->prev, 0xff, uses * sizeof(*tp->prev));
-	memset(next_of, 0xff, s->tensors * sizeof(*next_of));
-	link_uses(tp, next_of);
-	link_uses(tp, next_of);
-	tp->start[0] = 0;
-	for (uint32_t k = 0; k < s->kernels; k++) {
-		tp->start[k + 1] = tp->start[k] + s->ns[k];
-		/* Until below this is the kernel of each use. */
-		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++)
-			tp->order[u] = k;
-	}
-	for (uint32_t u = 0; u < uses; u++) {
-		struct hz_gap *g = &tp->gap[u];
-
-		if (g->next == HZ_NONE)
-			continue;
-		tp->prev[g->next] = u;
-		g->closes = tp->order[g->next];
-		if (g->closes <= g->opened)
-			g->closes += s->kernels;
-	}
-	link_writes(tp, next_of);
+	hz_tp_times(tp);
+	link_uses(tp);
 }
 
-/* Those that write, by deadline: a counting sort over two steps. */
-static void list_outs(struct hz_tp *tp, struct hz_tensor_plan *plan)
+void hz_tp_timing(struct hz_tp *tp, struct hz_tensor_plan *plan)
+{
+	uint64_t fast = tp->m->fast;
+
+	hz_tp_just_in_time(tp);
+	hz_tp_spill(tp);
+	hz_tp_earlier(tp);
+	if (tp->m->read_bps)
+		hz_tp_read_earlier(tp);
+	plan->gap = tp->gap;
+	plan->overflow = 0;
+	for (uint32_t k = 0; k < tp->step->kernels; k++)
+		if (tp->used[k] > (int64_t)fast)
+			plan->overflow = hz_max(plan->overflow,
+						(uint64_t)tp->used[k] - fast);
+}
+
+/* Those that write, by deadline: a counting sort over two steps. The plan has
+ * been walked to its end, so `order` is free. */
+void hz_tp_list_outs(struct hz_tp *tp, struct hz_tensor_plan *plan)
 {
 	uint32_t n = tp->step->kernels, uses = tp->step->first[n];
 	uint32_t *at = tp->count;
 
 	memset(at, 0, (2 * (size_t)n + 2) * sizeof(*at));
 	for (uint32_t u = 0; u < uses; u++) {
-		const struct hz_gap *g = &tp->gap[u];
-
-		plan->in_bytes += g->evict;
-		plan->out_bytes += g->write;
-		plan->store_bytes += g->store;
-		at[g->by + 1] += g->write != 0;
+		plan->store_bytes += tp->gap[u].store;
+		at[tp->gap[u].by + 1] += tp->gap[u].write != 0;
 	}
 	for (uint32_t i = 0; i < 2 * n + 1; i++)
 		at[i + 1] += at[i];
 	for (uint32_t u = 0; u < uses; u++)
 		if (tp->gap[u].write)
 			tp->order[at[tp->gap[u].by]++] = u;
+	plan->in_bytes = tp->in_bytes;
+	plan->out_bytes = tp->out_bytes;
 	plan->out = tp->order;
 	plan->outs = at[2 * n];
 }
@@ -170,18 +200,26 @@ static void give_room(struct hz_tp *tp, bool flight)
 	}
 }
 
+void hz_tp_begin(struct hz_tp *tp, void *mem, const struct hz_step *step,
+		 const struct hz_plan_for *machine)
+{
+	uint32_t uses = step->first[step->kernels];
+
+	hz_tp_lay_out(tp, mem, step);
+	tp->m = machine;
+	tp->rounds = uses > HZ_TP_LARGE ? HZ_TP_ROUNDS - 1 : HZ_TP_ROUNDS;
+}
+
 void hz_tensor_plan_make(struct hz_tensor_plan *plan, void *mem,
 			 const struct hz_step *step,
 			 const struct hz_plan_for *machine)
 {
 	struct hz_tp tp;
 	uint32_t uses = step->first[step->kernels];
-	unsigned passes = uses > LARGE ? PASSES_LARGE : PASSES;
+	unsigned passes = uses > HZ_TP_LARGE ? PASSES_LARGE : PASSES;
 
 	memset(plan, 0, sizeof(*plan));
-	hz_tp_lay_out(&tp, mem, step);
-	tp.m = machine;
-	tp.rounds = uses > LARGE ? HZ_TP_ROUNDS - 1 : HZ_TP_ROUNDS;
+	hz_tp_begin(&tp, mem, step, machine);
 	hz_tp_gaps(&tp);
 	give_room(&tp, false);
 	hz_tp_choose(&tp);
@@ -190,16 +228,21 @@ void hz_tensor_plan_make(struct hz_tensor_plan *plan, void *mem,
 		give_room(&tp, true);
 		hz_tp_choose(&tp);
 	}
-	hz_tp_just_in_time(&tp);
-	hz_tp_spill(&tp);
-	hz_tp_earlier(&tp);
-	if (machine->read_bps)
-		hz_tp_read_earlier(&tp);
-	plan->gap = tp.gap;
-	list_outs(&tp, plan);
-	for (uint32_t k = 0; k < step->kernels; k++)
-		if (tp.used[k] > (int64_t)machine->fast)
-			plan->overflow =
-				hz_max(plan->overflow,
-				       (uint64_t)tp.used[k] - machine->fast);
+	hz_tp_timing(&tp, plan);
+	hz_tp_list_outs(&tp, plan);
+}
+
+void hz_tensor_plan_retime(struct hz_tensor_plan *plan, void *mem,
+			   const struct hz_step *step,
+			   const struct hz_plan_for *machine)
+{
+	struct hz_tp tp;
+	uint32_t uses = step->first[step->kernels];
+
+	hz_tp_begin(&tp, mem, step, machine);
+	hz_tp_times(&tp);
+	hz_tp_timing(&tp, plan);
+	plan->store_bytes = 0;
+	for (uint32_t u = 0; machine->read_bps && u < uses; u++)
+		plan->store_bytes += tp.gap[u].store;
 }

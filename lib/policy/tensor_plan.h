@@ -64,6 +64,7 @@ struct hz_gap {
 	uint64_t evict;	 /* bytes that leave */
 	uint64_t write;	 /* of them to be written first */
 	uint64_t store;	 /* of them that go on to the third tier */
+	uint64_t some;	 /* of them that may come back from `early` on */
 	uint32_t next;	 /* use that ends the gap; HZ_NONE: dead */
 	uint32_t wrote;	 /* use that wrote last: from there on bytes can be
 			  * copied; HZ_NONE: none in the step does */
@@ -71,9 +72,8 @@ struct hz_gap {
 	uint32_t closes; /* kernel of the next one; + kernels when it wraps */
 	uint32_t by;	 /* out before this kernel; may wrap likewise */
 	uint32_t gate;	 /* may come back from this kernel on; likewise */
-	uint32_t early;	 /* and some of it from here on: */
-	uint64_t some;
-	uint32_t read; /* may be read from the store from here on */
+	uint32_t early;	 /* and some of it from here on */
+	uint32_t read;	 /* may be read from the store from here on */
 };
 
 struct hz_tensor_plan {
@@ -93,6 +93,21 @@ size_t hz_tensor_plan_bytes(const struct hz_step *step);
 void hz_tensor_plan_make(struct hz_tensor_plan *plan, void *mem,
 			 const struct hz_step *step,
 			 const struct hz_plan_for *machine);
+
+/* The same step with other times, in the plan's own memory: who leaves stays,
+ * the rest is found again. A part of the cost of a plan. */
+void hz_tensor_plan_retime(struct hz_tensor_plan *plan, void *mem,
+			   const struct hz_step *step,
+			   const struct hz_plan_for *machine);
+
+/* A step in which some kernels came, went or changed, after a plan for what it
+ * was; `mem` is not that plan's, which must still be there. False: too much
+ * changed, make a plan. */
+bool hz_tensor_plan_change(struct hz_tensor_plan *plan, void *mem,
+			   const struct hz_step *step,
+			   const struct hz_plan_for *machine,
+			   const struct hz_tensor_plan *was,
+			   const struct hz_step *was_step);
 
 /* Largest sum of bytes that are alive at a time, a kernel that it is reached
  * in, and the least time of a step by what must cross the link (and the

@@ -52,30 +52,41 @@ static void link_start(struct hz_tp *tp)
 	tp->idle[tp->rounds * n] = tp->rounds * n;
 }
 
+/* What the last round found of a gap is the plan. */
+static void record(struct hz_tp *tp, const struct hz_tp_state *st)
+{
+	struct hz_gap *g = &tp->gap[st->use];
+
+	g->evict = st->evict;
+	g->write = st->write;
+	g->by = st->evict ? st->by : g->closes;
+	g->wrote = st->wrote;
+	tp->in_bytes += st->evict;
+	tp->out_bytes += st->write;
+}
+
 /* The open gap ends: what left comes back. Returns the bytes that the kernel
  * needs more than it finds. */
-static uint64_t close_gap(struct hz_tp *tp, uint32_t use, bool record)
+static uint64_t close_gap(struct hz_tp *tp, uint32_t use, bool last)
 {
 	const struct hz_step *s = tp->step;
 	uint32_t t = hz_use_tensor(s->use[use]);
 	struct hz_tp_state *st = &tp->state[t];
-	uint64_t missing = s->bytes[t] - st->here;
+	uint64_t missing = st->bytes - st->here;
 	bool writes = hz_use_how(s->use[use]) & HZ_USE_WRITE;
 
-	if (st->use != HZ_NONE && record) {
-		struct hz_gap *g = &tp->gap[st->use];
-
-		g->evict = st->evict;
-		g->write = st->write;
-		g->by = st->evict ? st->by : g->closes;
-	}
+	if (st->use != HZ_NONE && last)
+		record(tp, st);
 	/* What came back has a copy below, unless it is written now. */
 	st->clean += missing;
+	/* What is born has been written by someone. */
+	if (writes || tp->prev[use] == HZ_NONE)
+		st->wrote = use;
 	if (writes || st->use == HZ_NONE) {
 		st->since = (uint32_t)tp->now + 1;
 		st->clean = 0;
 	}
-	st->here = s->bytes[t];
+	st->here = st->bytes;
 	st->evict = st->write = 0;
 	st->use = HZ_NONE;
 	return missing;
@@ -86,17 +97,17 @@ static uint64_t open_gap(struct hz_tp *tp, uint32_t use, uint32_t base)
 {
 	uint32_t t = hz_use_tensor(tp->step->use[use]);
 	struct hz_tp_state *st = &tp->state[t];
-	const struct hz_gap *g = &tp->gap[use];
+	uint32_t closes = tp->order[use];
 
-	if (g->next == HZ_NONE) {
+	if (closes == HZ_NONE) {
 		st->here = st->clean = 0;
-		return tp->step->bytes[t];
+		return st->bytes;
 	}
 	st->use = use;
 	/* A transfer of almost nothing costs more than it frees. */
-	if (tp->step->bytes[t] <= tp->m->fast >> 22)
+	if (st->bytes <= tp->m->fast >> 22)
 		return 0;
-	hz_tp_far_push(tp, (struct hz_tp_far){base + g->closes, use});
+	hz_tp_far_push(tp, (struct hz_tp_far){base + closes, use});
 	return 0;
 }
 
@@ -127,8 +138,7 @@ static int64_t evict(struct hz_tp *tp, const struct hz_tp_far *far,
 	st->write += carried;
 	/* `by` counts as `closes` does, from the step of the use. */
 	if (!st->evict)
-		st->by = (uint32_t)(tp->now -
-				    (far->key - tp->gap[far->use].closes));
+		st->by = (uint32_t)(tp->now - (far->key - tp->order[far->use]));
 	st->evict += n;
 	st->here -= n;
 	return (int64_t)n;
@@ -193,16 +203,32 @@ static int64_t make_room(struct hz_tp *tp, int64_t used, int64_t room)
 	return used;
 }
 
+/* What a later use will touch is on its way until then. */
+HZ_TP_HINT look_ahead(const struct hz_tp *tp, uint32_t use, uint32_t base)
+{
+	uint32_t u = use + HZ_TP_AHEAD;
+
+	if (u >= tp->step->first[tp->step->kernels])
+		return;
+	__builtin_prefetch(&tp->state[hz_use_tensor(tp->step->use[u])], 1);
+	if (tp->order[u] != HZ_NONE)
+		__builtin_prefetch(&tp->far.head[base + tp->order[u]], 1);
+	if (tp->prev[u] != HZ_NONE)
+		__builtin_prefetch(&tp->gap[tp->prev[u]], 1);
+}
+
 static int64_t walk(struct hz_tp *tp, int64_t used, uint32_t round)
 {
 	const struct hz_step *s = tp->step;
 	uint32_t base = round * s->kernels;
-	bool record = round == tp->rounds - 1;
+	bool last = round == tp->rounds - 1;
 
 	for (uint32_t k = 0; k < s->kernels; k++) {
 		tp->now = base + k;
-		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++)
-			used += (int64_t)close_gap(tp, u, record);
+		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++) {
+			look_ahead(tp, u, base);
+			used += (int64_t)close_gap(tp, u, last);
+		}
 		used = make_room(tp, used, tp->room[k]);
 		tp->used[k] = used;
 		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++)
@@ -220,9 +246,9 @@ void hz_tp_choose(struct hz_tp *tp)
 	hz_tp_far_reset(tp);
 	link_start(tp);
 	for (uint32_t t = 0; t < s->tensors; t++)
-		tp->state[t] = (struct hz_tp_state){.use = HZ_NONE};
-	for (uint32_t u = 0; u < s->first[s->kernels]; u++)
-		tp->gap[u].evict = tp->gap[u].write = tp->gap[u].store = 0;
+		tp->state[t] = (struct hz_tp_state){
+			.bytes = s->bytes[t], .use = HZ_NONE, .wrote = HZ_NONE};
+	tp->in_bytes = tp->out_bytes = 0;
 	for (uint32_t r = 0; r < tp->rounds; r++) {
 		tp->stall = 0;
 		used = walk(tp, used, r);

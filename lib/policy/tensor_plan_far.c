@@ -12,6 +12,7 @@ void hz_tp_far_reset(struct hz_tp *tp)
 	struct hz_tp_queue *q = &tp->far;
 	size_t words = q->keys;
 
+	q->top = HZ_NONE;
 	memset(q->head, 0xff, q->keys * sizeof(*q->head));
 	for (unsigned l = 0; l < HZ_TP_LEVELS; l++) {
 		words = words / 64 + 1;
@@ -23,11 +24,16 @@ void hz_tp_far_push(struct hz_tp *tp, struct hz_tp_far far)
 {
 	struct hz_tp_queue *q = &tp->far;
 	uint32_t at = far.key;
+	bool empty = q->head[far.key] == HZ_NONE;
 
 	q->next[far.use] = q->head[far.key];
 	q->head[far.key] = far.use;
-	for (unsigned l = 0; l < HZ_TP_LEVELS; l++, at /= 64)
+	if (q->top != HZ_NONE)
+		q->top = hz_max(q->top, far.key);
+	for (unsigned l = 0; empty && l < HZ_TP_LEVELS; l++, at /= 64) {
+		empty = !q->bits[l][at / 64];
 		q->bits[l][at / 64] |= 1ull << (at % 64);
+	}
 }
 
 /* The largest key whose list is not empty, HZ_NONE: there is none. The top
@@ -60,14 +66,19 @@ static void clear(struct hz_tp_queue *q, uint32_t at)
 bool hz_tp_far_pop(struct hz_tp *tp, struct hz_tp_far *far)
 {
 	struct hz_tp_queue *q = &tp->far;
-	uint32_t key = furthest(q);
+	uint32_t key;
 
+	if (q->top == HZ_NONE)
+		q->top = furthest(q);
+	key = q->top;
 	if (key == HZ_NONE || key <= tp->now)
 		return false;
 	far->key = key;
 	far->use = q->head[key];
 	q->head[key] = q->next[far->use];
-	if (q->head[key] == HZ_NONE)
+	if (q->head[key] == HZ_NONE) {
 		clear(q, key);
+		q->top = HZ_NONE;
+	}
 	return true;
 }

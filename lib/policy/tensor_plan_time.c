@@ -19,8 +19,9 @@ static void late_start(const struct hz_tp *tp, struct hz_tp_late *late,
 		       uint32_t kernel, uint64_t bps)
 {
 	late->kernel = kernel;
-	late->at = hz_tp_time(tp, kernel);
+	late->at = tp->start[kernel];
 	late->bps = PLANNED_PART(bps);
+	late->bytes = late->ns = 0;
 }
 
 /* The kernel in which a transfer must start that has to be over before
@@ -28,30 +29,34 @@ static void late_start(const struct hz_tp *tp, struct hz_tp_late *late,
 static uint32_t late_take(const struct hz_tp *tp, struct hz_tp_late *late,
 			  uint64_t bytes, uint32_t before, uint32_t first)
 {
-	uint64_t ns = hz_tp_ns(bytes, late->bps);
-	uint64_t end = hz_min(late->at, hz_tp_time(tp, before));
+	uint64_t end = hz_min(late->at, tp->start[before]), ns;
 
-	ns = hz_min(ns, end);
-	late->at = hz_max(end - ns, hz_tp_time(tp, first));
+	/* Many are of one size, and dividing takes its time. */
+	if (bytes != late->bytes) {
+		late->bytes = bytes;
+		late->ns = hz_tp_ns(bytes, late->bps);
+	}
+	ns = hz_min(late->ns, end);
+	late->at = hz_max(end - ns, tp->start[first]);
 	late->kernel = hz_min(late->kernel, before);
-	while (late->kernel > first && hz_tp_time(tp, late->kernel) > late->at)
+	while (late->kernel > first && tp->start[late->kernel] > late->at)
 		late->kernel--;
 	return hz_max(late->kernel, first);
 }
 
-/* `bytes` are in memory from kernel a to before b; a sum over it comes
- * later. */
-static void fly(struct hz_tp *tp, uint32_t a, uint32_t b, uint64_t bytes)
+void hz_tp_fly(struct hz_tp *tp, uint32_t a, uint32_t b, int64_t bytes)
 {
 	uint32_t n = tp->step->kernels;
 
 	if (a >= b)
 		return;
-	tp->flight[a % n] += (int64_t)bytes;
-	tp->flight[(b - 1) % n + 1] -= (int64_t)bytes;
-	if (a % n > (b - 1) % n) {
-		tp->flight[0] += (int64_t)bytes;
-		tp->flight[n] -= (int64_t)bytes;
+	a = hz_tp_in_step(tp, a);
+	b = hz_tp_in_step(tp, b - 1);
+	tp->flight[a] += bytes;
+	tp->flight[b + 1] -= bytes;
+	if (a > b) {
+		tp->flight[0] += bytes;
+		tp->flight[n] -= bytes;
 	}
 }
 
@@ -66,25 +71,52 @@ static void one_back(struct hz_tp *tp, struct hz_tp_late *late,
 		kernel = late_take(tp, late, n, base + g->closes,
 				   base + hz_min(g->by, g->closes));
 		if (record)
-			fly(tp, kernel, base + g->closes, n);
+			hz_tp_fly(tp, kernel, base + g->closes, (int64_t)n);
 	}
 	if (record)
 		g->gate = kernel - base;
 }
 
+/* The gaps that uses end lie anywhere. */
+HZ_TP_HINT look_back(const struct hz_tp *tp, uint32_t use)
+{
+	if (use < HZ_TP_AHEAD || tp->prev[use - HZ_TP_AHEAD] == HZ_NONE)
+		return;
+	__builtin_prefetch(&tp->gap[tp->prev[use - HZ_TP_AHEAD]], 1);
+}
+
+HZ_TP_HINT look_ahead(const struct hz_tp *tp, uint32_t use)
+{
+	uint32_t u = use + HZ_TP_AHEAD;
+
+	if (u < tp->step->first[tp->step->kernels] && tp->prev[u] != HZ_NONE)
+		__builtin_prefetch(&tp->gap[tp->prev[u]], 1);
+}
+
+/* Kernels after the step that a walk back begins with, to find the link as it
+ * is at the end of a step: all, or a part of a very long one. */
+static uint32_t warm_up(const struct hz_tp *tp)
+{
+	uint32_t n = tp->step->kernels;
+
+	return tp->step->first[n] > HZ_TP_LARGE ? n / 8 : n;
+}
+
 void hz_tp_just_in_time(struct hz_tp *tp)
 {
 	const struct hz_step *s = tp->step;
-	uint32_t n = s->kernels;
+	uint32_t n = s->kernels, from = 3 * n + warm_up(tp);
 	struct hz_tp_late late;
 
-	late_start(tp, &late, 4 * n, tp->m->in_bps);
+	late_start(tp, &late, from, tp->m->in_bps);
 	memset(tp->flight, 0, (n + 1) * sizeof(*tp->flight));
-	for (uint32_t k = 4 * n; k-- > 2 * n;) {
-		for (uint32_t u = s->first[k % n]; u < s->first[k % n + 1];
-		     u++) {
+	for (uint32_t k = from; k-- > 2 * n;) {
+		uint32_t in = hz_tp_in_step(tp, k);
+
+		for (uint32_t u = s->first[in]; u < s->first[in + 1]; u++) {
 			struct hz_gap *g;
 
+			look_back(tp, u);
 			if (tp->prev[u] == HZ_NONE)
 				continue;
 			g = &tp->gap[tp->prev[u]];
@@ -143,9 +175,11 @@ void hz_tp_earlier(struct hz_tp *tp)
 
 	for (uint32_t k = 0; k < s->kernels; k++)
 		tp->flight[k] += tp->used[k];
-	for (uint32_t u = 0; u < s->first[s->kernels]; u++)
+	for (uint32_t u = 0; u < s->first[s->kernels]; u++) {
+		look_ahead(tp, u);
 		if (tp->prev[u] != HZ_NONE && tp->gap[tp->prev[u]].evict)
 			gate_earlier(tp, &tp->gap[tp->prev[u]]);
+	}
 }
 
 /* When to read from the store: before the gate. */
@@ -157,8 +191,9 @@ static void read_in_time(struct hz_tp *tp)
 
 	late_start(tp, &late, 4 * n, tp->m->read_bps);
 	for (uint32_t k = 4 * n; k-- > 2 * n;) {
-		for (uint32_t u = s->first[k % n]; u < s->first[k % n + 1];
-		     u++) {
+		uint32_t in = hz_tp_in_step(tp, k);
+
+		for (uint32_t u = s->first[in]; u < s->first[in + 1]; u++) {
 			struct hz_gap *g;
 			uint32_t base;
 
@@ -185,10 +220,15 @@ void hz_tp_read_earlier(struct hz_tp *tp)
 	uint32_t n = s->kernels;
 	uint64_t room = tp->m->second - PASSING(tp->m->second) / 4;
 
+	memset(tp->flight, 0, (n + 1) * sizeof(*tp->flight));
 	for (uint32_t u = 0; u < s->first[n]; u++)
-		for (uint32_t k = tp->gap[u].read;
-		     tp->gap[u].store && k < tp->gap[u].closes; k++)
-			tp->room[k % n] += (int64_t)tp->gap[u].store;
+		if (tp->gap[u].store)
+			hz_tp_fly(tp, tp->gap[u].read, tp->gap[u].closes,
+				  (int64_t)tp->gap[u].store);
+	for (uint32_t k = 0; k < n; k++) {
+		tp->flight[k + 1] += tp->flight[k];
+		tp->room[k] += tp->flight[k];
+	}
 	for (uint32_t u = 0; u < s->first[n]; u++) {
 		struct hz_gap *g;
 

@@ -12,19 +12,6 @@
 /* kind, length, and at most six fields of ten bytes beside the uses. */
 #define EVENT_MAX (80 + 5 * (size_t)HZ_TF_USES)
 
-uint32_t hz_crc32c(const void *data, size_t len)
-{
-	const uint8_t *p = data;
-	uint32_t crc = UINT32_MAX;
-
-	for (size_t i = 0; i < len; i++) {
-		crc ^= p[i];
-		for (unsigned b = 0; b < 8; b++)
-			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78u : 0);
-	}
-	return ~crc;
-}
-
 static void put_u32(uint8_t *at, uint32_t v)
 {
 	for (unsigned i = 0; i < 4; i++)

@@ -89,6 +89,7 @@ struct hz_tf_reader {
 	const uint8_t *data;
 	size_t size, at, chunk_end;
 	uint64_t now;
+	size_t event;	 /* offset of the last one */
 	const char *why; /* of an error */
 	size_t where;	 /* its offset */
 	uint32_t use[HZ_TF_USES];
@@ -100,5 +101,8 @@ int hz_tf_open(struct hz_tf_reader *r, const void *data, size_t size);
 int hz_tf_next(struct hz_tf_reader *r, struct hz_tf_event *event);
 
 uint32_t hz_crc32c(const void *data, size_t len);
+/* What it is on a CPU without the instruction: `crc` goes from UINT32_MAX to
+ * the complement of the result. */
+uint32_t hz_crc32c_table(uint32_t crc, const uint8_t *p, size_t len);
 
 #endif

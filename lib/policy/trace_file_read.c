@@ -29,8 +29,10 @@ int hz_tf_open(struct hz_tf_reader *r, const void *data, size_t size)
 	memset(r, 0, offsetof(struct hz_tf_reader, use));
 	r->data = data;
 	r->size = size;
-	if (size < HEAD || memcmp(r->data, "HZTRACE\n", 8))
+	if (memcmp(r->data, "HZTRACE\n", hz_min(size, (size_t)8)))
 		return bad(r, 0, "not a trace", -EINVAL);
+	if (size < HEAD)
+		return bad(r, size, "cut short", -EINVAL);
 	if (get_u32(r->data + 8) != HZ_TRACE_FILE_VERSION)
 		return bad(r, 8, "a version that is not known", -EINVAL);
 	if (get_u32(r->data + 12))
@@ -140,7 +142,7 @@ int hz_tf_next(struct hz_tf_reader *r, struct hz_tf_event *event)
 			if (rc)
 				return rc;
 		}
-		start = at = r->at;
+		start = at = r->event = r->at;
 		memset(event, 0, sizeof(*event));
 		event->kind = (enum hz_tf_kind)r->data[at++];
 		if (!get(r->data, &at, r->chunk_end, &length) ||

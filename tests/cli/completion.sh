@@ -22,7 +22,7 @@ complete_words()
 	silent_on err
 }
 
-for tool in run stat; do
+for tool in run stat replay; do
 	complete_words _horizon_$tool horizon-$tool --
 	sort "$tmp/out" >"$tmp/offered"
 	horizon-$tool --long-options | sort >"$tmp/options"

@@ -14,7 +14,7 @@ source_page()
 }
 
 for page in horizon.7 horizon-run.1 horizon-stat.1 horizon.conf.5 \
-	horizon-stats.5; do
+	horizon-stats.5 horizon-replay.1 horizon-trace.5; do
 	file=$(source_page "$page")
 	[ -r "$file" ] || skip "$page is not built, run make first"
 	groff -man -ww -z -Tutf8 "$file" 2>"$tmp/err"
@@ -25,7 +25,7 @@ for page in horizon.7 horizon-run.1 horizon-stat.1 horizon.conf.5 \
 	grep -q '@[A-Za-z]*@' "$tmp/$page" && fail "$page has a raw @NAME@"
 done
 
-for tool in horizon-run horizon-stat; do
+for tool in horizon-run horizon-stat horizon-replay; do
 	"$tool" --help >"$tmp/help"
 	"$tool" --long-options >"$tmp/options"
 	[ "$(wc -l <"$tmp/options")" -gt 5 ] || fail "$tool lists no options"

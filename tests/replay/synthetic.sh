@@ -29,3 +29,19 @@ holds "$again > 1.1 * $plain && $again < 1.5 * $plain" ||
 live=$(member live_peak_bytes "$tmp/plain")
 less=$(member live_peak_bytes "$tmp/again")
 holds "$less < $live" || fail "recompute keeps as much"
+
+# The host's own states that RAM does not hold are the store's traffic, and
+# what it takes longer than the link is a stall.
+spec=gpt:layers=8,hidden=2048,seq=1024,batch=32,place=cpu
+horizon-replay -J --synth $spec --profile rtx4090 --ram 4G >"$tmp/store" ||
+	fail "place=cpu: status $?"
+horizon-replay -J --synth $spec --profile rtx4090 --ram 60G >"$tmp/ram" ||
+	fail "place=cpu: status $?"
+for member in store_read_bytes store_write_bytes stall_seconds; do
+	less=$(member $member "$tmp/ram")
+	more=$(member $member "$tmp/store")
+	holds "$less == 0 && $more > 0" || fail "$member: $less, $more"
+done
+ideal=$(member ideal_seconds "$tmp/ram")
+same=$(member ideal_seconds "$tmp/store")
+holds "($ideal - $same) ^ 2 < 1e-12" || fail "ideal: $ideal, $same"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a binary trace to stdout: STEPS steps of a layered net whose
- * activations, 64 MiB each, are born and die in every step at the same
- * addresses; then as many faults on host blocks.
+ * write-trace [STEPS [MICRO]]: a binary trace on stdout. Steps of a layered
+ * net whose activations, 64 MiB each, are born and die in every step at the
+ * same addresses; then some faults on host blocks. With MICRO a step has so
+ * many of these passes, each with the layers' weights, and then an optimizer
+ * with states of its own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,39 +30,69 @@ static void add(struct hz_tf_event e)
 		exit(1);
 }
 
-static void launch(uint32_t in, uint32_t out, unsigned how)
+static void launch(const uint32_t *use, uint32_t uses)
 {
-	const uint32_t use[] = {in << 3 | 1, out << 3 | how};
-
 	add((struct hz_tf_event){.kind = HZ_TF_LAUNCH,
 				 .ns = 20000000,
-				 .uses = in == out ? 1 : 2,
+				 .uses = uses,
 				 .use = use});
 }
 
-static void step(uint32_t n)
+/* Ids of a layer's weight and of its optimizer's state. */
+#define WEIGHT(i_)     (100 + (i_))
+#define STATE(i_)      (200 + (i_))
+#define USE(id_, how_) ((uint32_t)(id_) << 3 | (how_))
+
+static void pass(bool weights)
 {
-	add((struct hz_tf_event){.kind = HZ_TF_STEP, .id = n});
 	for (uint32_t i = 1; i <= LAYERS; i++) {
+		const uint32_t use[] = {USE(i - 1, 1), USE(i, 2),
+					USE(WEIGHT(i), 1)};
+
 		add((struct hz_tf_event){
 			.kind = HZ_TF_ALLOC, .id = i, .bytes = ACT});
-		launch(i - 1, i, 2);
+		launch(use, weights ? 3 : 2);
 	}
 	for (uint32_t i = LAYERS; i; i--) {
-		launch(i, i, 1);
+		const uint32_t use[] = {USE(i, 1), USE(WEIGHT(i), 1)};
+
+		launch(use, weights ? 2 : 1);
 		add((struct hz_tf_event){.kind = HZ_TF_FREE, .id = i});
 	}
 }
 
-int main(void)
+static void step(uint32_t n, uint32_t micro)
+{
+	add((struct hz_tf_event){.kind = HZ_TF_STEP, .id = n});
+	for (uint32_t m = 0; m < hz_max(micro, 1u); m++)
+		pass(micro);
+	for (uint32_t i = 1; micro && i <= LAYERS; i++) {
+		const uint32_t use[] = {USE(WEIGHT(i), 3), USE(STATE(i), 3)};
+
+		launch(use, 2);
+	}
+}
+
+static void keep(uint32_t id)
+{
+	add((struct hz_tf_event){.kind = HZ_TF_ALLOC, .id = id, .bytes = ACT});
+}
+
+int main(int argc, char **argv)
 {
 	static uint8_t buf[HZ_TF_BUFFER];
+	uint32_t steps = argc > 1 ? (uint32_t)atoi(argv[1]) : STEPS;
+	uint32_t micro = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 
 	if (hz_tf_start(&writer, buf, sizeof(buf), put, stdout))
 		return 1;
-	add((struct hz_tf_event){.kind = HZ_TF_ALLOC, .id = 0, .bytes = ACT});
-	for (uint32_t n = 0; n < STEPS; n++)
-		step(n);
+	keep(0);
+	for (uint32_t i = 1; micro && i <= LAYERS; i++) {
+		keep(WEIGHT(i));
+		keep(STATE(i));
+	}
+	for (uint32_t n = 0; n < steps; n++)
+		step(n, micro);
 	for (uint32_t i = 0; i < 32; i++)
 		add((struct hz_tf_event){.kind = HZ_TF_FAULT, .id = i});
 	return hz_tf_flush(&writer) || fflush(stdout);

@@ -55,29 +55,50 @@ static void make_net(struct net *n, uint64_t ns)
 				   .bytes = n->bytes};
 }
 
-static struct hz_tensor_plan plan_of(const struct hz_step *step,
-				     const struct hz_plan_for *m, void **mem)
-{
+/* A step, a machine, and the plan that comes of them. */
+struct planned {
+	struct net net;
+	struct hz_plan_for machine;
 	struct hz_tensor_plan plan;
+	void *mem;
+};
 
-	*mem = malloc(hz_tensor_plan_bytes(step));
-	hz_tensor_plan_make(&plan, *mem, step, m);
-	return plan;
+static void plan_step(struct planned *p, const struct hz_step *step)
+{
+	p->mem = malloc(hz_tensor_plan_bytes(step));
+	hz_tensor_plan_make(&p->plan, p->mem, step, &p->machine);
+}
+
+/* The layered net, 100 ms a kernel. */
+static void plan_net(struct planned *p, uint64_t fast, enum hz_goal goal)
+{
+	p->machine = machine(fast, goal);
+	make_net(&p->net, 100000000);
+	plan_step(p, &p->net.step);
+}
+
+/* Two kernels with a tensor each, which live on; one of them fits. */
+static void plan_two(struct planned *p, uint32_t how, uint32_t other)
+{
+	static const uint64_t ns[] = {1000000000, 1000000000};
+	static const uint64_t bytes[] = {100 * MIB, 100 * MIB};
+	static const uint32_t first[] = {0, 1, 2};
+	const uint32_t use[] = {hz_use(0, how), hz_use(1, other)};
+	const struct hz_step step = {2, 2, ns, first, use, bytes};
+
+	p->machine = machine(100 * MIB, HZ_GOAL_TIME);
+	plan_step(p, &step);
 }
 
 Test(tensor_plan, what_fits_stays)
 {
-	struct hz_plan_for m = machine(1000 * MIB, HZ_GOAL_TIME);
-	struct net n;
-	void *mem;
-	struct hz_tensor_plan plan;
+	struct planned p;
 
-	make_net(&n, 100000000);
-	plan = plan_of(&n.step, &m, &mem);
-	cr_assert_eq(plan.in_bytes, 0);
-	cr_assert_eq(plan.out_bytes, 0);
-	cr_assert_eq(plan.outs, 0);
-	free(mem);
+	plan_net(&p, 1000 * MIB, HZ_GOAL_TIME);
+	cr_assert_eq(p.plan.in_bytes, 0);
+	cr_assert_eq(p.plan.out_bytes, 0);
+	cr_assert_eq(p.plan.outs, 0);
+	free(p.mem);
 }
 
 /* 1000 MiB are alive and 600 fit: 400 leave once and come back once, and they
@@ -85,105 +106,86 @@ Test(tensor_plan, what_fits_stays)
 Test(tensor_plan, the_furthest_leave_and_no_more_than_must)
 {
 	for (enum hz_goal goal = HZ_GOAL_TIME; goal <= HZ_GOAL_BYTES; goal++) {
-		struct hz_plan_for m = machine(600 * MIB, goal);
-		struct net n;
-		void *mem;
-		struct hz_tensor_plan plan;
+		struct planned p;
 
-		make_net(&n, 100000000);
-		plan = plan_of(&n.step, &m, &mem);
-		cr_assert_eq(plan.in_bytes, 400 * MIB);
-		cr_assert_eq(plan.out_bytes, 400 * MIB);
-		cr_assert_eq(plan.overflow, 0);
+		plan_net(&p, 600 * MIB, goal);
+		cr_assert_eq(p.plan.in_bytes, 400 * MIB);
+		cr_assert_eq(p.plan.out_bytes, 400 * MIB);
+		cr_assert_eq(p.plan.overflow, 0);
 		/* after its last forward use, kernel i + 1 */
 		for (uint32_t i = 0; i < 4; i++)
-			cr_assert_eq(plan.gap[n.first[i + 1]].evict, 100 * MIB);
-		free(mem);
+			cr_assert_eq(p.plan.gap[p.net.first[i + 1]].evict,
+				     100 * MIB);
+		free(p.mem);
 	}
 }
 
 Test(tensor_plan, tensors_are_split_where_that_saves_bytes)
 {
-	struct hz_plan_for m = machine(950 * MIB, HZ_GOAL_BYTES);
-	struct net n;
-	void *mem;
-	struct hz_tensor_plan plan;
+	struct planned p;
 
-	make_net(&n, 100000000);
-	plan = plan_of(&n.step, &m, &mem);
-	cr_assert_eq(plan.in_bytes, 50 * MIB);
-	free(mem);
+	plan_net(&p, 950 * MIB, HZ_GOAL_BYTES);
+	cr_assert_eq(p.plan.in_bytes, 50 * MIB);
+	free(p.mem);
 }
 
-Test(tensor_plan, a_gate_leaves_time_for_the_link)
+static void gates_are_in_order(const struct hz_tensor_plan *plan,
+			       const struct hz_step *step)
 {
-	struct hz_plan_for m = machine(600 * MIB, HZ_GOAL_TIME);
-	struct net n;
-	void *mem;
-	struct hz_tensor_plan plan;
-
-	make_net(&n, 100000000);
-	plan = plan_of(&n.step, &m, &mem);
-	for (uint32_t u = 0; u < n.first[2 * LAYERS]; u++) {
-		const struct hz_gap *g = &plan.gap[u];
+	for (uint32_t u = 0; u < step->first[step->kernels]; u++) {
+		const struct hz_gap *g = &plan->gap[u];
 
 		if (!g->evict)
 			continue;
-		cr_assert_leq(g->opened, g->by);
+		cr_assert_lt(g->opened, g->by);
 		cr_assert_leq(g->by, g->gate);
 		cr_assert_lt(g->gate, g->closes);
 		cr_assert_leq(g->early, g->gate);
 	}
-	free(mem);
 }
 
-/* Two tensors that live on: a weight that is only read leaves for free after
- * its first copy, one that is written does not. */
+Test(tensor_plan, a_gate_leaves_time_for_the_link)
+{
+	struct planned p;
+
+	plan_net(&p, 600 * MIB, HZ_GOAL_TIME);
+	gates_are_in_order(&p.plan, &p.net.step);
+	free(p.mem);
+}
+
+/* A weight that is only read leaves for free after its first copy, one that
+ * is written does not. */
 Test(tensor_plan, what_was_not_written_is_not_copied_again)
 {
-	const uint64_t ns[] = {1000000000, 1000000000};
-	const uint64_t bytes[] = {100 * MIB, 100 * MIB};
-	const uint32_t first[] = {0, 1, 2};
-	const uint32_t use[] = {hz_use(0, R), hz_use(1, R | W)};
-	const struct hz_step step = {2, 2, ns, first, use, bytes};
-	struct hz_plan_for m = machine(100 * MIB, HZ_GOAL_TIME);
-	void *mem;
-	struct hz_tensor_plan plan = plan_of(&step, &m, &mem);
+	struct planned p;
 
-	cr_assert_eq(plan.in_bytes, 200 * MIB);
-	cr_assert_eq(plan.out_bytes, 100 * MIB);
-	free(mem);
+	plan_two(&p, R, R | W);
+	cr_assert_eq(p.plan.in_bytes, 200 * MIB);
+	cr_assert_eq(p.plan.out_bytes, 100 * MIB);
+	free(p.mem);
 }
 
 Test(tensor_plan, what_is_overwritten_next_is_dead)
 {
-	const uint64_t ns[] = {1000000000, 1000000000};
-	const uint64_t bytes[] = {100 * MIB, 100 * MIB};
-	const uint32_t first[] = {0, 1, 2};
-	const uint32_t use[] = {hz_use(0, W), hz_use(1, W)};
-	const struct hz_step step = {2, 2, ns, first, use, bytes};
-	struct hz_plan_for m = machine(100 * MIB, HZ_GOAL_TIME);
-	void *mem;
-	struct hz_tensor_plan plan = plan_of(&step, &m, &mem);
+	struct planned p;
 
-	cr_assert_eq(plan.in_bytes + plan.out_bytes, 0);
-	free(mem);
+	plan_two(&p, W, W);
+	cr_assert_eq(p.plan.in_bytes + p.plan.out_bytes, 0);
+	free(p.mem);
 }
 
 Test(tensor_plan, what_does_not_fit_the_second_tier_goes_on)
 {
-	struct hz_plan_for m = machine(600 * MIB, HZ_GOAL_TIME);
-	struct net n;
-	void *mem;
-	struct hz_tensor_plan plan;
+	struct planned p;
 
-	m.second = 200 * MIB;
-	m.write_bps = m.read_bps = GBPS(10);
-	make_net(&n, 100000000);
-	plan = plan_of(&n.step, &m, &mem);
-	cr_assert_geq(plan.store_bytes, 200 * MIB);
-	cr_assert_leq(plan.store_bytes, 400 * MIB);
-	free(mem);
+	p.machine = machine(600 * MIB, HZ_GOAL_TIME);
+	p.machine.second = 200 * MIB;
+	p.machine.write_bps = p.machine.read_bps = GBPS(10);
+	make_net(&p.net, 100000000);
+	plan_step(&p, &p.net.step);
+	cr_assert_geq(p.plan.store_bytes, 200 * MIB);
+	cr_assert_leq(p.plan.store_bytes, 400 * MIB);
+	free(p.mem);
 }
 
 Test(tensor_plan, the_bound_is_ideal_where_links_are_fast)
@@ -206,33 +208,181 @@ Test(tensor_plan, the_bound_is_ideal_where_links_are_fast)
 	free(mem);
 }
 
-/* Random steps: more memory never moves more, and nothing exceeds. */
-Test(tensor_plan, more_memory_moves_less)
+/* Random uses: T tensors, two in a kernel. */
+enum { K = 200, T = 50 };
+
+struct random_step {
+	uint64_t ns[K + 1], bytes[T];
+	uint32_t first[K + 2], use[2 * K + 2];
+	struct hz_step step;
+};
+
+static void make_random(struct random_step *r)
 {
-	enum { K = 200, T = 50 };
-	uint64_t ns[K], bytes[T], state = 7, before = UINT64_MAX;
-	uint32_t first[K + 1], use[2 * K];
-	struct hz_step step = {K, T, ns, first, use, bytes};
+	uint64_t state = 7;
 
 	for (uint32_t t = 0; t < T; t++)
-		bytes[t] = (1 + t % 7) * MIB;
+		r->bytes[t] = (1 + t % 7) * MIB;
 	for (uint32_t k = 0; k < K; k++) {
 		state = state * 6364136223846793005ull + 1442695040888963407ull;
-		ns[k] = 1000000;
-		first[k] = 2 * k;
-		use[2 * k] = hz_use((state >> 33) % (T / 2), R | W);
-		use[2 * k + 1] = hz_use(T / 2 + (state >> 40) % (T / 2), R);
+		r->ns[k] = 1000000;
+		r->first[k] = 2 * k;
+		r->use[2 * k] = hz_use((state >> 33) % (T / 2), R | W);
+		r->use[2 * k + 1] = hz_use(T / 2 + (state >> 40) % (T / 2), R);
 	}
-	first[K] = 2 * K;
-	for (uint64_t fast = 20; fast <= 200; fast += 20) {
-		struct hz_plan_for m = machine(fast * MIB, HZ_GOAL_BYTES);
-		void *mem;
-		struct hz_tensor_plan plan = plan_of(&step, &m, &mem);
+	r->first[K] = 2 * K;
+	r->step = (struct hz_step){K, T, r->ns, r->first, r->use, r->bytes};
+}
 
-		cr_assert_eq(plan.overflow, 0);
-		cr_assert_leq(plan.in_bytes, before);
-		before = plan.in_bytes;
-		free(mem);
+/* More memory never moves more, and nothing exceeds. */
+Test(tensor_plan, more_memory_moves_less)
+{
+	uint64_t before = UINT64_MAX;
+	struct random_step r;
+
+	make_random(&r);
+	for (uint64_t fast = 20; fast <= 200; fast += 20) {
+		struct planned p = {.machine =
+					    machine(fast * MIB, HZ_GOAL_BYTES)};
+
+		plan_step(&p, &r.step);
+		cr_assert_eq(p.plan.overflow, 0);
+		cr_assert_leq(p.plan.in_bytes, before);
+		before = p.plan.in_bytes;
+		free(p.mem);
 	}
 	cr_assert_eq(before, 0);
+}
+
+/* Slower kernels: who leaves stays, and it comes back later. */
+Test(tensor_plan, other_times_move_gates_only)
+{
+	struct planned p;
+	uint32_t gate, u;
+	uint64_t evict;
+
+	p.machine = machine(600 * MIB, HZ_GOAL_TIME);
+	/* 100 MiB take 10 kernels */
+	make_net(&p.net, 1000000);
+	plan_step(&p, &p.net.step);
+	for (u = 0; !p.plan.gap[u].evict; u++)
+		;
+	evict = p.plan.gap[u].evict;
+	gate = p.plan.gap[u].gate;
+	for (uint32_t k = 0; k < 2 * LAYERS; k++)
+		p.net.ns[k] = 100000000;
+	hz_tensor_plan_retime(&p.plan, p.mem, &p.net.step, &p.machine);
+	cr_assert_eq(p.plan.gap[u].evict, evict);
+	cr_assert_gt(p.plan.gap[u].gate, gate);
+	gates_are_in_order(&p.plan, &p.net.step);
+	free(p.mem);
+}
+
+/* Again with the times it had: the same plan. */
+Test(tensor_plan, the_same_times_change_nothing)
+{
+	struct random_step r;
+	struct planned p = {.machine = machine(60 * MIB, HZ_GOAL_TIME)};
+	struct hz_tensor_plan was;
+	struct hz_gap *gaps;
+	size_t size;
+
+	make_random(&r);
+	p.machine.second = 40 * MIB;
+	p.machine.read_bps = p.machine.write_bps = GBPS(3);
+	plan_step(&p, &r.step);
+	size = 2 * K * sizeof(*gaps);
+	gaps = malloc(size);
+	memcpy(gaps, p.plan.gap, size);
+	was = p.plan;
+	hz_tensor_plan_retime(&p.plan, p.mem, &r.step, &p.machine);
+	cr_assert_eq(p.plan.store_bytes, was.store_bytes);
+	cr_assert(!memcmp(gaps, p.plan.gap, size));
+	free(gaps);
+	free(p.mem);
+}
+
+/* What each kernel has in memory by the plan. */
+static uint64_t most_used(const struct hz_step *s, const struct hz_gap *gap)
+{
+	uint64_t used[K + 1] = {0}, most = 0;
+
+	for (uint32_t u = 0; u < s->first[s->kernels]; u++) {
+		const struct hz_gap *g = &gap[u];
+		uint32_t end = g->next == HZ_NONE ? g->opened + 1 : g->closes;
+
+		for (uint32_t k = g->opened; k < end; k++)
+			used[k % s->kernels] +=
+				s->bytes[hz_use_tensor(s->use[u])] -
+				(g->evict && k >= g->by ? g->evict : 0);
+	}
+	for (uint32_t k = 0; k < s->kernels; k++)
+		most = hz_max(most, used[k]);
+	return most;
+}
+
+/* One kernel comes, one goes, one uses another tensor. */
+static void change(struct random_step *now, const struct random_step *was)
+{
+	uint32_t n = 0;
+
+	*now = *was;
+	for (uint32_t k = 0; k < K; k++) {
+		uint32_t times = k == 50 ? 0 : k == 120 ? 2 : 1;
+
+		for (uint32_t i = 0; i < times; i++, n++) {
+			now->first[n] = 2 * n;
+			now->use[2 * n] = was->use[2 * k];
+			now->use[2 * n + 1] = i || k == 150
+						      ? hz_use(T - 1, R)
+						      : was->use[2 * k + 1];
+		}
+	}
+	now->first[n] = 2 * n;
+	now->step = (struct hz_step){n,		 T,	   now->ns,
+				     now->first, now->use, now->bytes};
+}
+
+Test(tensor_plan, a_few_other_kernels_keep_the_plan)
+{
+	struct planned p = {.machine = machine(60 * MIB, HZ_GOAL_BYTES)}, full;
+	struct random_step was, now;
+	struct hz_tensor_plan plan;
+	void *mem;
+
+	make_random(&was);
+	change(&now, &was);
+	plan_step(&p, &was.step);
+	mem = malloc(hz_tensor_plan_bytes(&now.step));
+	cr_assert(hz_tensor_plan_change(&plan, mem, &now.step, &p.machine,
+					&p.plan, &was.step));
+	full.machine = p.machine;
+	plan_step(&full, &now.step);
+	cr_assert_eq(plan.overflow, 0);
+	cr_assert_leq(most_used(&now.step, plan.gap), 60 * MIB);
+	gates_are_in_order(&plan, &now.step);
+	cr_assert_leq(plan.in_bytes * 100, full.plan.in_bytes * 105);
+	free(mem);
+	free(p.mem);
+	free(full.mem);
+}
+
+Test(tensor_plan, another_step_is_not_a_change)
+{
+	struct planned p = {.machine = machine(60 * MIB, HZ_GOAL_BYTES)};
+	struct random_step was, now;
+	struct hz_tensor_plan plan;
+	void *mem;
+
+	make_random(&was);
+	now = was;
+	now.step.use = now.use;
+	for (uint32_t k = 0; k < K; k += 3)
+		now.use[2 * k + 1] = hz_use(0, R);
+	plan_step(&p, &was.step);
+	mem = malloc(hz_tensor_plan_bytes(&now.step));
+	cr_assert(!hz_tensor_plan_change(&plan, mem, &now.step, &p.machine,
+					 &p.plan, &was.step));
+	free(mem);
+	free(p.mem);
 }

@@ -46,20 +46,42 @@ struct hz_plan_for follow_machine(const struct profile *p, enum hz_goal goal)
 	};
 }
 
+/* So many uses are planned anew in no time, and a little better. */
+#define PLAN_ANEW 200000
+
+static void plan(struct follow *f, const struct hz_plan_for *machine,
+		 const struct hz_step *step, const struct hz_step *was)
+{
+	void *mem = mem_resize(NULL, hz_tensor_plan_bytes(step), 1);
+	struct hz_tensor_plan next;
+
+	if (!was || step->first[step->kernels] <= PLAN_ANEW ||
+	    !hz_tensor_plan_change(&next, mem, step, machine, &f->plan, was))
+		hz_tensor_plan_make(&next, mem, step, machine);
+	free(f->mem);
+	f->mem = mem;
+	f->plan = next;
+}
+
 void follow_plan(struct follow *f, const struct sim *sim,
-		 const struct hz_step *step)
+		 const struct hz_step *step, const struct hz_step *was)
 {
 	struct hz_plan_for machine = follow_machine(sim->profile, sim->goal);
 
-	free(f->mem);
-	f->mem = mem_resize(NULL, hz_tensor_plan_bytes(step), 1);
-	hz_tensor_plan_make(&f->plan, f->mem, step, &machine);
+	plan(f, &machine, step, was);
 	f->step = step;
 	for (unsigned i = 0; i < FOLLOW_QUEUES; i++)
 		f->queue[i].n = 0;
 	for (uint32_t t = 0; t < sim->run->tensors; t++)
 		f->tensor[t].gap = f->tensor[t].wrote = HZ_NONE;
 	f->on = true;
+}
+
+void follow_retime(struct follow *f, const struct sim *sim)
+{
+	struct hz_plan_for machine = follow_machine(sim->profile, sim->goal);
+
+	hz_tensor_plan_retime(&f->plan, f->mem, f->step, &machine);
 }
 
 void follow_stop(struct follow *f)
@@ -69,8 +91,9 @@ void follow_stop(struct follow *f)
 	f->on = false;
 }
 
-void follow_begin(struct sim *sim, struct follow *f)
+void follow_begin(struct sim *sim)
 {
+	struct follow *f = sim->data;
 	const struct run *r = sim->run;
 
 	lru_begin(sim, f->lru);
@@ -150,8 +173,9 @@ static void open_gaps(struct follow *f, uint32_t kernel)
 		open_gap(f, u);
 }
 
-void follow_end(struct sim *sim, struct follow *f)
+void follow_end(struct sim *sim)
 {
+	struct follow *f = sim->data;
 	const struct run *r = sim->run;
 
 	if (f->on)
@@ -368,8 +392,10 @@ static struct move pick_read(struct sim *sim, struct follow *f)
 	return nothing;
 }
 
-struct move follow_pick(struct sim *sim, struct follow *f, enum channel ch)
+struct move follow_pick(struct sim *sim, enum channel ch)
 {
+	struct follow *f = sim->data;
+
 	switch (ch) {
 	case CH_OUT:
 		return pick_out(sim, f);
@@ -390,9 +416,9 @@ static uint64_t may_drop(const struct tensor *t, const struct hz_gap *g)
 	return g->evict > gone ? hz_min(t->clean, g->evict - gone) : 0;
 }
 
-void follow_room(struct sim *sim, struct follow *f, uint64_t bytes,
-		 uint32_t tensor)
+void follow_room(struct sim *sim, uint64_t bytes, uint32_t tensor)
 {
+	struct follow *f = sim->data;
 	struct queue_entry *e;
 	uint64_t n;
 
@@ -400,11 +426,13 @@ void follow_room(struct sim *sim, struct follow *f, uint64_t bytes,
 	for (uint32_t i = 0;
 	     i < f->queue[FOLLOW_DROP].n && sim_free_vram(sim) < bytes; i++) {
 		e = &f->queue[FOLLOW_DROP].at[i];
-		if (!open_still(f, e) || f->tensor[e->tensor].back ||
-		    e->tensor == tensor)
+		if (!sim->tensor[e->tensor].clean || e->tensor == tensor ||
+		    !open_still(f, e) || f->tensor[e->tensor].back)
 			continue;
 		n = may_drop(&sim->tensor[e->tensor], &f->plan.gap[e->gap]);
-		sim_drop(sim, e->tensor, hz_min(n, bytes - sim_free_vram(sim)));
+		if (n)
+			sim_drop(sim, e->tensor,
+				 hz_min(n, bytes - sim_free_vram(sim)));
 	}
 	while (f->queue[FOLLOW_DROP].n &&
 	       !open_still(f, &f->queue[FOLLOW_DROP].at[0]))
@@ -413,8 +441,9 @@ void follow_room(struct sim *sim, struct follow *f, uint64_t bytes,
 		lru_room(sim, f->lru, bytes);
 }
 
-bool follow_keep_copy(struct sim *sim, struct follow *f, uint32_t tensor)
+bool follow_keep_copy(struct sim *sim, uint32_t tensor)
 {
+	const struct follow *f = sim->data;
 	uint64_t spare = sim_free_ram(sim);
 
 	if (!f->on)

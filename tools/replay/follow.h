@@ -58,22 +58,25 @@ struct hz_plan_for follow_machine(const struct profile *p, enum hz_goal goal);
 
 void follow_init(struct follow *f, const struct sim *sim);
 /* `step` stays the caller's and must live on. Tensors in use begin their gaps
- * as they are used. */
+ * as they are used. `was`: the step that was planned before, which need not
+ * live on, NULL: none. */
 void follow_plan(struct follow *f, const struct sim *sim,
-		 const struct hz_step *step);
+		 const struct hz_step *step, const struct hz_step *was);
+/* The step's times are others now. */
+void follow_retime(struct follow *f, const struct sim *sim);
 /* A step as planned has just ended. */
 void follow_prime(struct follow *f);
 /* No plan any more. */
 void follow_stop(struct follow *f);
 void follow_free(struct follow *f);
 
-/* As the calls of a policy; f->at says which kernel. */
-void follow_begin(struct sim *sim, struct follow *f);
-void follow_end(struct sim *sim, struct follow *f);
-struct move follow_pick(struct sim *sim, struct follow *f, enum channel ch);
-void follow_room(struct sim *sim, struct follow *f, uint64_t bytes,
-		 uint32_t tensor);
-bool follow_keep_copy(struct sim *sim, struct follow *f, uint32_t tensor);
+/* Calls of a policy whose data begins with a struct follow; its `at` says which
+ * kernel it is. */
+void follow_begin(struct sim *sim);
+void follow_end(struct sim *sim);
+struct move follow_pick(struct sim *sim, enum channel ch);
+void follow_room(struct sim *sim, uint64_t bytes, uint32_t tensor);
+bool follow_keep_copy(struct sim *sim, uint32_t tensor);
 
 void queue_push(struct queue *q, struct queue_entry e);
 void queue_pop(struct queue *q);

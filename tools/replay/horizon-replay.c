@@ -12,20 +12,26 @@
 /* The second half of the steps: by then what learns has learned. */
 static void mean_of(struct tally *m, const struct sim *sim)
 {
-	uint32_t from = sim->steps_done / 2, n = sim->steps_done - from;
+	uint32_t from = sim->steps_done / 2;
+	uint64_t n = hz_max(1u, sim->steps_done - from);
 
 	memset(m, 0, sizeof(*m));
 	for (uint32_t i = from; i < sim->steps_done; i++) {
 		const struct tally *t = &sim->step[i];
 
-		m->ns += t->ns / n;
-		m->ideal_ns += t->ideal_ns / n;
-		m->stall_ns += t->stall_ns / n;
+		m->ns += t->ns;
+		m->ideal_ns += t->ideal_ns;
+		m->stall_ns += t->stall_ns;
 		m->faults += t->faults;
 		for (unsigned c = 0; c < CHANNELS; c++)
-			m->moved[c] += t->moved[c] / n;
+			m->moved[c] += t->moved[c];
 	}
-	m->faults /= n ? n : 1;
+	m->ns /= n;
+	m->ideal_ns /= n;
+	m->stall_ns /= n;
+	m->faults /= n;
+	for (unsigned c = 0; c < CHANNELS; c++)
+		m->moved[c] /= n;
 }
 
 static bool replay(const struct options *o, const struct work *work,
@@ -70,18 +76,29 @@ static bool all_policies(const struct options *o, const struct work *work,
 	return good;
 }
 
+static bool wants_addresses(const struct options *o)
+{
+	for (unsigned i = 0; i < o->policies; i++)
+		if (o->policy[i]->addresses)
+			return true;
+	return false;
+}
+
 static bool one_work(struct options *o, struct work *work)
 {
 	struct profile whole = o->profile;
-	struct run run, allocated;
+	struct run run, allocated = {.n = 0};
 	struct bound bound;
 	bool good;
 
 	/* What the host keeps for itself is not there to be moved into. */
 	o->profile.ram -= work_host_ram(work, whole.ram);
 	run_make(&run, work, &o->how);
-	run_allocate(&allocated, &run);
+	if (wants_addresses(o))
+		run_allocate(&allocated, &run);
 	bound_find(&bound, &work->step, &o->profile);
+	/* With room for everything nobody waits for the store. */
+	bound.step.ideal_ns -= work_waits(work);
 	good = all_policies(o, work, &bound, &run, &allocated);
 	if (good && o->write_plan)
 		good = plan_write(o->write_plan, work, &o->profile, o->goal);
@@ -99,8 +116,6 @@ int main(int argc, char **argv)
 	bool good = true;
 
 	options_read(&o, argc, argv);
-	if (!o.json)
-		table_head();
 	if (o.synth) {
 		work = synth_make(o.synth, &o.profile);
 		if (!work)

@@ -43,7 +43,6 @@ struct result {
 	bool failed;
 };
 
-void table_head(void);
 void table_row(const struct result *r);
 void table_json(const struct result *r);
 

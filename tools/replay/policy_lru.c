@@ -141,7 +141,7 @@ void lru_room(struct sim *sim, struct lru *l, uint64_t bytes)
 {
 	for (uint32_t t = oldest(sim, l);
 	     t != l->head && sim_free_vram(sim) < bytes; t = l->next[t])
-		if (!sim_active(sim, t))
+		if (sim->tensor[t].clean && !sim_active(sim, t))
 			sim_drop(sim, t, bytes - sim_free_vram(sim));
 }
 
@@ -156,31 +156,22 @@ static bool keep_copy(struct sim *sim, uint32_t tensor)
 	return sim_free_ram(sim) > sim->profile->ram / 8;
 }
 
+/* Both kinds of unified memory. */
+#define SERVED_BY_FAULTS                                                      \
+	.serial_faults = true, .no_free = true, .direct = true, .init = init, \
+	.fini = fini, .begin = begin, .pick = pick_uvm, .room = room
+
 const struct policy policy_uvm_nofree = {
 	.name = "uvm-nofree",
 	.help = "faults; every tensor has its own addresses, none is freed",
-	.serial_faults = true,
-	.no_free = true,
-	.direct = true,
-	.init = init,
-	.fini = fini,
-	.begin = begin,
-	.pick = pick_uvm,
-	.room = room,
+	SERVED_BY_FAULTS,
 };
 
 const struct policy policy_uvm = {
 	.name = "uvm",
 	.help = "faults; an allocator that uses addresses again",
-	.serial_faults = true,
-	.no_free = true,
-	.direct = true,
 	.addresses = true,
-	.init = init,
-	.fini = fini,
-	.begin = begin,
-	.pick = pick_uvm,
-	.room = room,
+	SERVED_BY_FAULTS,
 };
 
 const struct policy policy_lru = {

@@ -14,7 +14,7 @@ static void init(struct sim *sim)
 
 	sim->data = f;
 	follow_init(f, sim);
-	follow_plan(f, sim, &sim->run->work->step);
+	follow_plan(f, sim, &sim->run->work->step, NULL);
 }
 
 static void fini(struct sim *sim)
@@ -32,27 +32,7 @@ static void begin(struct sim *sim)
 	if (k <= f->at && sim->pos)
 		f->base += f->step->kernels;
 	f->at = k;
-	follow_begin(sim, f);
-}
-
-static void end(struct sim *sim)
-{
-	follow_end(sim, sim->data);
-}
-
-static struct move pick(struct sim *sim, enum channel ch)
-{
-	return follow_pick(sim, sim->data, ch);
-}
-
-static void room(struct sim *sim, uint64_t bytes, uint32_t tensor)
-{
-	follow_room(sim, sim->data, bytes, tensor);
-}
-
-static bool keep_copy(struct sim *sim, uint32_t tensor)
-{
-	return follow_keep_copy(sim, sim->data, tensor);
+	follow_begin(sim);
 }
 
 const struct policy policy_oracle = {
@@ -61,8 +41,8 @@ const struct policy policy_oracle = {
 	.init = init,
 	.fini = fini,
 	.begin = begin,
-	.end = end,
-	.pick = pick,
-	.room = room,
-	.keep_copy = keep_copy,
+	.end = follow_end,
+	.pick = follow_pick,
+	.room = follow_room,
+	.keep_copy = follow_keep_copy,
 };

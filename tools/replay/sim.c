@@ -83,6 +83,22 @@ static void written(struct sim *sim, uint32_t id)
 		sim->op[CH_OUT].stale = true;
 }
 
+/* The store's traffic of the host's own; waiting for it is a stall. */
+static void host_part(struct sim *sim)
+{
+	const struct work *w = sim->run->work;
+	uint32_t k = sim->run->kernel[sim->pos];
+	uint64_t wait;
+
+	if (!w->host_store)
+		return;
+	wait = hz_min(w->host_wait[k], sim->run->ns[sim->pos]);
+	sim->tally.moved[CH_WRITE] += w->host_store[k];
+	sim->tally.moved[CH_READ] += w->host_store[k];
+	sim->tally.ideal_ns -= wait;
+	sim->tally.stall_ns += wait;
+}
+
 static void start_kernel(struct sim *sim)
 {
 	uint32_t n;
@@ -94,6 +110,7 @@ static void start_kernel(struct sim *sim)
 	sim->running = true;
 	sim->tally.stall_ns += sim->now - sim->waiting_since;
 	sim->tally.ideal_ns += sim->run->ns[sim->pos];
+	host_part(sim);
 	sim->kernel_end = sim->now + sim->run->ns[sim->pos];
 	if (sim->view)
 		view_kernel(sim);

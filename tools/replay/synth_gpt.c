@@ -9,8 +9,9 @@
  * bytes (bf16) or four; with bf16 there is a fp32 master copy; Adam has two
  * fp32 moments. place=cpu: the optimizer and its states are in host memory;
  * after the backward pass each gradient goes there and the new weight comes
- * back, at the link's speed or the store's for what RAM does not hold; the
- * time of the CPU's arithmetic is not counted.
+ * back, at the link's speed; what of the states RAM does not hold is read from
+ * the store and written to it, and what that takes longer is a stall. The time
+ * of the CPU's arithmetic is not counted.
  *
  * Time of a kernel: the larger of its FLOPs by the profile's rate (times
  * `efficiency`) and its bytes by the VRAM's.
@@ -37,6 +38,7 @@ struct gpt {
 	uint32_t *state; /* the optimizer's, by weight; HZ_NONE: elsewhere */
 	uint32_t *act;	 /* layers * ACTS, of this micro-batch */
 	uint32_t embed, embed_grad, embed_state;
+	uint32_t kernels; /* of the step */
 };
 
 static uint32_t tensor(struct gpt *g, uint64_t bytes, bool keep)
@@ -285,24 +287,35 @@ static double resident_part(const struct gpt *g)
 	return hz_min(1.0, (double)g->s->profile->vram / all);
 }
 
-/* Nanoseconds of the host's part: the gradient goes, the new weight comes to
- * where the old one is, and what of the states is not in RAM is read and
- * written; all at once. */
-static uint64_t host_update(struct gpt *g, uint64_t elements)
+/* The part of the optimizer's states that RAM does not hold. */
+static double stored_part(const struct gpt *g)
+{
+	uint64_t host = g->w->host_bytes;
+	uint64_t ram = work_host_ram(g->w, g->s->profile->ram);
+
+	return host > ram ? (double)(host - ram) / (double)host : 0;
+}
+
+/* The host's part: the gradient goes, the new weight comes to where the old
+ * one is, and what of the states is not in RAM is read and written; all at
+ * once. */
+static void host_update(struct gpt *g, uint64_t elements)
 {
 	const struct profile *p = g->s->profile;
-	double n = (double)elements * (double)g->esize, back, store, part = 0;
-	uint64_t host = g->w->host_bytes, ram = work_host_ram(g->w, p->ram);
+	double n = (double)elements * (double)g->esize, link, store, bytes;
+	double back = n * resident_part(g);
 
-	if (host > ram)
-		part = (double)(host - ram) / (double)host;
-	back = n * resident_part(g);
-	store = (double)elements * (double)state_bytes(g->s) * part /
-		(double)hz_min(p->bps[CH_WRITE], p->bps[CH_READ]);
+	bytes = (double)elements * (double)state_bytes(g->s) * stored_part(g);
+	link = 1e9 * hz_max(n / (double)p->bps_both[CH_OUT],
+			    back / (double)p->bps_both[CH_IN]);
+	store = bytes > 0 ? 1e9 * bytes /
+				    (double)hz_min(p->bps[CH_WRITE],
+						   p->bps[CH_READ])
+			  : 0;
 	g->w->own_bytes += (uint64_t)(n + back);
-	back = hz_max(n / (double)p->bps_both[CH_OUT],
-		      back / (double)p->bps_both[CH_IN]);
-	return (uint64_t)(1e9 * hz_max(back, store));
+	work_kernel(g->w, (uint64_t)hz_max(link, store));
+	work_host(g->w, g->kernels, (uint64_t)bytes,
+		  (uint64_t)hz_max(0.0, store - link));
 }
 
 static void update(struct gpt *g, uint32_t weight, uint32_t grad,
@@ -311,7 +324,7 @@ static void update(struct gpt *g, uint32_t weight, uint32_t grad,
 	uint64_t bytes = 3 * g->esize + 2 * state_bytes(g->s);
 
 	if (g->s->cpu) {
-		work_kernel(g->w, host_update(g, elements));
+		host_update(g, elements);
 		return;
 	}
 	kernel(g, 0, (double)elements * (double)bytes);
@@ -330,6 +343,8 @@ static void optimizer(struct gpt *g)
 
 	if (s->cpu)
 		g->w->host_bytes = parameters(s) * state_bytes(s);
+	/* One a weight, and the embedding's. */
+	g->kernels = g->w->step.kernels + (uint32_t)(s->layers * WEIGHTS) + 1;
 	for (uint64_t i = 0; i < s->layers * WEIGHTS; i++)
 		update(g, g->weight[i], g->grad[i], g->state[i],
 		       weight_elements(s, i % WEIGHTS));

@@ -34,8 +34,15 @@ static double part(uint64_t a, uint64_t b)
 	return b ? (double)a / (double)b : 1;
 }
 
-void table_head(void)
+/* Once, before the first row: where nothing can be read it stands alone. */
+static void head(void)
 {
+	static bool done;
+
+	if (done)
+		return;
+	done = true;
+
 	printf("%-24s %-10s %9s %9s %6s %9s %9s %8s %8s %7s %6s %9s\n", "trace",
 	       "policy", "moved GiB", "store GiB", "/bound", "time s",
 	       "ideal s", "stall s", "of ideal", "bound", "faults", "tokens/s");
@@ -46,6 +53,7 @@ void table_row(const struct result *r)
 	const struct tally *t = &r->mean;
 	char over[16] = "-", tokens[24] = "-";
 
+	head();
 	if (r->failed) {
 		printf("%-24.24s %-10s does not fit\n", short_name(r->work),
 		       r->policy->name);
@@ -113,5 +121,4 @@ void table_json(const struct result *r)
 	else
 		numbers(&j, r);
 	json_close(&j, '}');
-	putchar('\n');
 }

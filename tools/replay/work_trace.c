@@ -8,12 +8,8 @@
 #include "replay/work.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "base/log.h"
 #include "policy/trace_file.h"
 #include "replay/mem.h"
@@ -112,13 +108,8 @@ static void be_born(struct load *l, uint64_t id, uint64_t bytes)
 
 static void use(struct load *l, uint32_t tensor, unsigned how)
 {
-	struct work *w = l->work;
-	uint32_t k = w->step.kernels - 1, u;
-
-	work_use(w, tensor, how);
-	for (u = w->first[k + 1]; hz_use_tensor(w->use[u - 1]) != tensor; u--)
-		;
-	l->last[tensor] = u - 1;
+	work_use(l->work, tensor, how);
+	l->last[tensor] = l->work->last[tensor] - 1;
 }
 
 static void add_launch(struct load *l, const struct hz_tf_event *e)
@@ -138,9 +129,18 @@ static void add_fault(struct load *l, const struct hz_tf_event *e)
 {
 	uint32_t t = tensor_of(l, e->id | 1ull << 63, HZ_BLOCK_SIZE);
 
-	work_kernel(l->work, e->now - l->faulted);
+	work_kernel(l->work, e->now - hz_min(l->faulted, e->now));
 	use(l, t, HZ_USE_READ | HZ_USE_WRITE);
 	l->faulted = e->now;
+}
+
+/* Sums of these do not wrap. */
+#define NUMBER_MAX (UINT64_MAX >> 17)
+
+static bool is_sane(const struct hz_tf_event *e)
+{
+	return e->bytes <= NUMBER_MAX && e->ns <= NUMBER_MAX &&
+	       e->now <= NUMBER_MAX;
 }
 
 static void add(struct load *l, const struct hz_tf_event *e)
@@ -176,8 +176,13 @@ static bool read_events(struct load *l, const char *path, const void *data,
 	int rc = hz_tf_open(r, data, size);
 
 	while (!rc && (rc = hz_tf_next(r, &e)) > 0) {
-		add(l, &e);
-		rc = 0;
+		rc = is_sane(&e) ? 0 : -ERANGE;
+		if (!rc)
+			add(l, &e);
+	}
+	if (rc == -ERANGE) {
+		r->where = r->event;
+		r->why = "a number that is too large";
 	}
 	if (rc)
 		hz_log(HZ_ERROR, "replay", "%s: offset %zu: %s", path, r->where,
@@ -188,60 +193,23 @@ static bool read_events(struct load *l, const char *path, const void *data,
 	return !rc && l->work->step.kernels;
 }
 
-static bool load(struct load *l, const char *path, const void *data,
-		 size_t size)
-{
-	uint8_t *keep;
-	bool good = read_events(l, path, data, size);
-
-	if (good) {
-		keep = mem_zeroed(l->work->step.tensors, 1);
-		work_finish(l->work, keep);
-		free(keep);
-	}
-	free(l->ids.key);
-	free(l->ids.tensor);
-	free(l->last);
-	return good;
-}
-
-struct work *work_read_trace(const char *path)
+struct work *work_parse_trace(const char *path, const void *data, size_t size)
 {
 	struct load l = {.work = mem_zeroed(1, sizeof(*l.work))};
-	struct stat st;
-	void *data = MAP_FAILED;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool good = false;
+	uint8_t *keep;
+	bool good;
 
 	l.work->name = mem_text(path);
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
-		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
-			    fd, 0);
-	if (data == MAP_FAILED) {
-		hz_log(HZ_ERROR, "replay", "%s: cannot be read (%m)", path,
-		       fd < 0 ? -errno : -EINVAL);
+	good = read_events(&l, path, data, size);
+	if (good) {
+		keep = mem_zeroed(l.work->step.tensors, 1);
+		work_finish(l.work, keep);
+		free(keep);
 	} else {
-		good = load(&l, path, data, (size_t)st.st_size);
-		munmap(data, (size_t)st.st_size);
+		work_free(l.work);
 	}
-	if (fd >= 0)
-		close(fd);
-	if (good)
-		return l.work;
-	work_free(l.work);
-	return NULL;
-}
-
-/* By its first bytes. */
-struct work *work_read(const char *path)
-{
-	char head[8] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
-
-	if (fd >= 0)
-		close(fd);
-	if (n == sizeof(head) && !memcmp(head, "HZTRACE\n", sizeof(head)))
-		return work_read_trace(path);
-	return work_read_tsv(path);
+	free(l.ids.key);
+	free(l.ids.tensor);
+	free(l.last);
+	return good ? l.work : NULL;
 }

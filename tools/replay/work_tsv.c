@@ -8,7 +8,6 @@
 #include "replay/work.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
@@ -68,6 +67,8 @@ static bool tensor_line(struct tsv *f, char *at)
 	    !number(field(&at), INT64_MAX >> 16, &bytes) ||
 	    !number(field(&at), 1, &weight))
 		return complain(f, "not a tensor, its bytes, and 0 or 1");
+	if (id < f->known_max && f->known[id])
+		return complain(f, "a tensor that has a T line already");
 	work_tensor(f->work, (uint32_t)id, bytes);
 	know(f, (uint32_t)id, (uint8_t)weight);
 	return true;
@@ -78,7 +79,9 @@ static bool uses(struct tsv *f, char *list, unsigned how)
 	const char *one;
 	uint64_t id;
 
-	while (list && *list && (one = strsep(&list, ","))) {
+	if (!*list)
+		return true;
+	while ((one = strsep(&list, ","))) {
 		if (!number(one, TENSORS_MAX - 1, &id))
 			return complain(f, "not a list of tensors");
 		if (id >= f->known_max || !f->known[id])
@@ -119,37 +122,44 @@ static bool one_line(struct tsv *f, char *line)
 	return complain(f, "neither T nor K");
 }
 
-static bool all_lines(struct tsv *f, FILE *in)
+/* Lines are copied: fields end where tabs were. */
+static bool all_lines(struct tsv *f, const char *data, size_t size)
 {
+	const char *end = data + size, *next;
 	char *line = NULL;
-	size_t len = 0;
+	size_t len, max = 0;
 	bool good = true;
 
-	while (good && getline(&line, &len, in) >= 0) {
+	for (; good && data < end; data = next) {
+		next = memchr(data, '\n', (size_t)(end - data));
+		len = (size_t)((next ? next : end) - data);
+		next = next ? next + 1 : end;
 		f->line++;
-		good = one_line(f, line);
+		if (len >= max) {
+			max = 2 * len + 1;
+			line = mem_resize(line, max, 1);
+		}
+		memcpy(line, data, len);
+		line[len] = '\0';
+		good = strlen(line) == len ? one_line(f, line)
+					   : complain(f, "a NUL byte");
 	}
 	free(line);
-	if (good && !f->work->step.kernels)
-		return complain(f, "no kernel in it");
-	return good;
+	if (!good || f->work->step.kernels)
+		return good;
+	hz_log(HZ_ERROR, "replay", "%s: no kernel in it", f->path);
+	return false;
 }
 
-struct work *work_read_tsv(const char *path)
+struct work *work_parse_tsv(const char *path, const char *data, size_t size)
 {
 	struct tsv f = {.path = path};
-	FILE *in = fopen(path, "re");
 	bool good;
 
-	if (!in) {
-		hz_log(HZ_ERROR, "replay", "%s: %m", path, -errno);
-		return NULL;
-	}
 	f.work = mem_zeroed(1, sizeof(*f.work));
 	f.work->name = mem_text(path);
 	f.work->repeats = true;
-	good = all_lines(&f, in);
-	fclose(in);
+	good = all_lines(&f, data, size);
 	if (good) {
 		for (uint32_t t = 0; t < f.known_max; t++)
 			f.known[t] = f.known[t] == 2;
