@@ -28,7 +28,7 @@ AC_DEFUN([HZ_CUDA], [
        --with-cuda=DIR with DIR/include/cuda.h, or --with-cuda=no])])
   ])
   AS_IF([test $hz_have_cuda = yes],
-    [hz_cuda_summary="$hz_cuda_dir (no part of this release uses it yet)"],
+    [hz_cuda_summary="$hz_cuda_dir"],
     [hz_cuda_summary=no])
   AC_SUBST([CUDA_CPPFLAGS])
   AM_CONDITIONAL([HAVE_CUDA], [test $hz_have_cuda = yes])

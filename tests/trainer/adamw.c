@@ -78,7 +78,7 @@ double adamw_step(struct model *m, const struct schedule *s, long step)
 	};
 
 	for (int i = 0; i < m->list[WEIGHT].n; i++) {
-		o.decay = m->list[WEIGHT].t[i].decay ? 0.1f : 0;
+		o.decay = m->list[WEIGHT].t[i].flags & DECAY ? 0.1f : 0;
 		tensor_step(m, i, &o);
 	}
 	return norm;

@@ -105,6 +105,8 @@ void backward(struct model *m, const struct batch *batch, bool add)
 	head_back(&b);
 	for (int i = m->shape.layers - 1; i >= 0; i--) {
 		b.layer = i;
+		if (m->shape.recompute && i < m->shape.layers - 1)
+			forward_again(m, i, input(m, i));
 		feed_back(&b);
 		attend_back(&b, input(m, i));
 	}

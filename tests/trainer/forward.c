@@ -49,20 +49,33 @@ static void attend(struct model *m, int i, const float *x)
 	add_rows(act(m, T_MID, i), x, (long)l.rows * s->hidden);
 }
 
-static void feed(struct model *m, int i)
+static void widen(struct model *m, int i)
 {
 	int width = m->shape.hidden;
 	struct linear up = {shape_rows(&m->shape), width, 4 * width};
-	struct linear down = {up.rows, up.out, up.in};
 	struct norm n = norm_of(m, T_NORM2_W, T_NORM2_STAT, i);
 
 	norm(&n, act(m, T_NORM2, i), act(m, T_MID, i));
 	linear(&up, act(m, T_UP, i), act(m, T_NORM2, i), w(m, T_UP_W, i),
 	       w(m, T_UP_B, i));
 	gelu(act(m, T_GELU, i), act(m, T_UP, i), (long)up.rows * up.out);
+}
+
+static void feed(struct model *m, int i)
+{
+	int width = m->shape.hidden;
+	struct linear down = {shape_rows(&m->shape), 4 * width, width};
+
+	widen(m, i);
 	linear(&down, act(m, T_OUT, i), act(m, T_GELU, i), w(m, T_DOWN_W, i),
 	       w(m, T_DOWN_B, i));
-	add_rows(act(m, T_OUT, i), act(m, T_MID, i), (long)up.rows * width);
+	add_rows(act(m, T_OUT, i), act(m, T_MID, i), (long)down.rows * width);
+}
+
+void forward_again(struct model *m, int i, const float *x)
+{
+	attend(m, i, x);
+	widen(m, i);
 }
 
 static double mean(const float *x, int n)

@@ -4,32 +4,15 @@
  * the same to the last bit in every run with the same options.
  */
 #include <errno.h>
-#include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "adamw.h"
 #include "checkpoint.h"
-#include "data.h"
-#include "kernel.h"
-#include "matmul.h"
-#include "model.h"
-#include "options.h"
-#include "passes.h"
+#include "device.h"
 
-struct run {
-	struct options opt;
-	struct model model;
-	struct text text;
-	struct batch batch;
-	long step; /* the last one done */
-};
-
-/* Says what is wrong; returns err for the caller to pass on. */
-__attribute__((format(printf, 2, 3))) static int complain(int err,
-                                                          const char *fmt, ...)
+int complain(int err, const char *fmt, ...)
 {
 	va_list args;
 
@@ -63,8 +46,9 @@ static void summary(const struct model *m)
 	fprintf(stderr, "gpt-train: %.1f M parameters, footprint %.0f MiB",
 	        m->list[WEIGHT].len / 1e6, mib(total));
 	for (int a = 0; a < ARRAYS; a++)
-		fprintf(stderr, "%s%s %.0f", a ? ", " : " (", m->array[a].what,
-		        mib(model_bytes(m, a)));
+		if (model_bytes(m, a))
+			fprintf(stderr, "%s%s %.0f", a ? ", " : " (",
+			        m->array[a].what, mib(model_bytes(m, a)));
 	fputs(")\n", stderr);
 }
 
@@ -85,16 +69,11 @@ static int load_text(struct run *r)
 	return 0;
 }
 
-static int resume(struct run *r)
+int run_resume(struct run *r)
 {
 	const char *path = r->opt.resume;
-	int err;
+	int err = checkpoint_load(&r->model, &r->step, path);
 
-	if (!path) {
-		model_fill(&r->model, r->opt.seed);
-		return 0;
-	}
-	err = checkpoint_load(&r->model, &r->step, path);
 	return err ? complain(err,
 	                      "--resume %s: give a checkpoint of the same "
 	                      "--layers, --hidden, --heads and --seq",
@@ -102,63 +81,71 @@ static int resume(struct run *r)
 	           : 0;
 }
 
-static int start(struct run *r)
+int run_save(struct run *r)
 {
-	int err = matmul_open(r->opt.threads);
+	int err = checkpoint_save(&r->model, r->step, r->opt.save);
 
-	omp_set_dynamic(0);
-	omp_set_num_threads(r->opt.threads);
-	kernel_pick(0);
-	if (!err)
-		err = batch_open(&r->batch, &r->model.shape);
-	if (!err)
-		err = model_alloc(&r->model, !strcmp(r->opt.alloc, "tensor"));
-	if (err)
-		return complain(err, "no memory: make the model smaller");
-	return resume(r);
-}
-
-static void one_step(struct run *r)
-{
-	const struct options *o = &r->opt;
-	const struct schedule plan = {o->lr, o->clip};
-	long tokens = o->micro * o->batch * o->seq;
-	double began = now(), loss = 0, norm;
-
-	for (long i = 0; i < o->micro; i++) {
-		batch_draw(&r->batch, &r->model.shape, &r->text, o->seed,
-		           r->step * o->micro + i);
-		loss += forward(&r->model, &r->batch, 1.0f / tokens);
-		backward(&r->model, &r->batch, i > 0);
-	}
-	norm = adamw_step(&r->model, &plan, ++r->step);
-	printf("step %ld loss %.9g norm %.9g tok/s %.0f\n", r->step,
-	       loss / o->micro, norm, tokens / (now() - began));
-	fflush(stdout);
-}
-
-static int train(struct run *r)
-{
-	int err = start(r);
-
-	if (err)
-		return err;
-	while (r->step < r->opt.steps && !ferror(stdout))
-		one_step(r);
-	if (ferror(stdout))
-		return complain(-EIO, "cannot write to standard output");
-	if (r->opt.save)
-		err = checkpoint_save(&r->model, r->step, r->opt.save);
 	return err ? complain(err, "--save %s: give a writable place",
 	                      r->opt.save)
 	           : 0;
 }
 
-static int run(struct run *r)
+void run_draw(const struct run *r, struct batch *b, long n)
+{
+	batch_draw(b, &r->model.shape, &r->text, r->opt.seed,
+	           r->step * r->opt.micro + n);
+}
+
+long run_tokens(const struct run *r)
+{
+	return r->opt.micro * r->opt.batch * r->opt.seq;
+}
+
+struct schedule run_schedule(const struct run *r)
+{
+	return (struct schedule){r->opt.lr, r->opt.clip};
+}
+
+static int one_step(struct run *r, const struct device *d)
+{
+	struct result result;
+	double began = now();
+	int err = d->step(r, &result);
+
+	if (err)
+		return err;
+	printf("step %ld loss %.9g norm %.9g tok/s %.0f\n", ++r->step,
+	       result.loss / r->opt.micro, result.norm,
+	       run_tokens(r) / (now() - began));
+	fflush(stdout);
+	return 0;
+}
+
+static int train(struct run *r, const struct device *d)
+{
+	int err = d->start(r);
+
+	while (!err && r->step < r->opt.steps && !ferror(stdout))
+		err = one_step(r, d);
+	if (err)
+		return err;
+	if (ferror(stdout))
+		return complain(-EIO, "cannot write to standard output");
+	return r->opt.save ? d->save(r) : 0;
+}
+
+static int run(struct run *r, const struct device *d)
 {
 	const struct options *o = &r->opt;
-	const struct shape shape = {o->layers, o->hidden, o->heads, o->seq,
-	                            o->batch};
+	const struct shape shape = {
+	        .layers = o->layers,
+	        .hidden = o->hidden,
+	        .heads = o->heads,
+	        .seq = o->seq,
+	        .batch = o->batch,
+	        .recompute = o->recompute,
+	        .narrow = !strcmp(o->dtype, "bf16"),
+	};
 	int err = load_text(r);
 
 	if (err)
@@ -167,19 +154,20 @@ static int run(struct run *r)
 	if (err)
 		return complain(err, "no memory: make the model smaller");
 	summary(&r->model);
-	return o->steps ? train(r) : 0;
+	return o->steps ? train(r, d) : 0;
 }
 
 int main(int argc, char **argv)
 {
 	static struct run r;
+	const struct device *d;
 	int err;
 
 	options_parse(&r.opt, argc, argv);
-	err = run(&r);
+	d = strcmp(r.opt.device, "cuda") ? &device_cpu : &device_cuda;
+	err = run(&r, d);
+	d->stop(&r);
 	model_close(&r.model);
-	batch_close(&r.batch);
 	text_close(&r.text);
-	matmul_close();
 	return err ? 1 : 0;
 }

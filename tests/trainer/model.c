@@ -29,10 +29,10 @@ static const struct kind {
 	enum where where;
 	enum dim rows, cols;
 	enum fill fill;
-	bool decay;
+	int flags;
 } kinds[T_COUNT] = {
-#define T(group_, name_, where_, rows_, cols_, fill_, decay_) \
-	{group_, where_, D_##rows_, D_##cols_, fill_, decay_},
+#define T(group_, name_, where_, rows_, cols_, fill_, flags_) \
+	{group_, where_, D_##rows_, D_##cols_, fill_, flags_},
 #include "tensors.def"
 #undef T
 };
@@ -44,6 +44,7 @@ static const struct array arrays[ARRAYS] = {
         [MOMENT2] = {.what = "second moments", .group = WEIGHT, .zero = true},
         [ACTS] = {.what = "activations", .group = ACT},
         [BACKS] = {.what = "their gradients", .group = BACK},
+        [MASTER] = {.what = "master weights", .group = WEIGHT},
 };
 
 static long dim(const struct shape *s, enum dim d)
@@ -63,17 +64,26 @@ static long dim(const struct shape *s, enum dim d)
 	return size[d];
 }
 
+/* By all layers. */
+static bool shared(const struct model *m, enum tensor_id id)
+{
+	return m->shape.recompute && kinds[id].group == ACT &&
+	       !(kinds[id].flags & KEPT);
+}
+
 static void list_add(struct model *m, enum tensor_id id, int layer)
 {
 	const struct kind *k = &kinds[id];
 	struct list *l = &m->list[k->group];
 	long len = dim(&m->shape, k->rows) * dim(&m->shape, k->cols);
 
+	if (layer && shared(m, id))
+		return; /* its place is that of layer 0 */
 	if (layer == 0)
 		m->first[id] = l->n;
 	else if (layer == 1)
 		m->stride[id] = l->n - m->first[id];
-	l->t[l->n++] = (struct tensor){id, layer, len, k->fill, k->decay};
+	l->t[l->n++] = (struct tensor){id, layer, len, k->fill, k->flags};
 	l->len += len;
 }
 
@@ -100,9 +110,27 @@ int model_layout(struct model *m, const struct shape *s)
 	return 0;
 }
 
+static bool present(const struct model *m, enum array_id a)
+{
+	return a != MASTER || m->shape.narrow;
+}
+
+size_t model_tensor_bytes(const struct model *m, enum array_id a, int i)
+{
+	const struct tensor *t = &m->list[m->array[a].group].t[i];
+	bool narrow = m->shape.narrow && !(t->flags & FULL) &&
+	              (a == VALUE || a == ACTS || a == BACKS);
+
+	return present(m, a) ? t->len * (narrow ? 2 : sizeof(float)) : 0;
+}
+
 size_t model_bytes(const struct model *m, enum array_id a)
 {
-	return sizeof(float) * m->list[m->array[a].group].len;
+	size_t sum = 0;
+
+	for (int i = 0; i < m->list[m->array[a].group].n; i++)
+		sum += model_tensor_bytes(m, a, i);
+	return sum;
 }
 
 static float *reserve(const struct array *a, long len)
@@ -138,8 +166,10 @@ int model_alloc(struct model *m, bool by_tensor)
 	int err = 0;
 
 	for (int a = 0; a < ARRAYS && !err; a++)
-		err = array_alloc(&m->array[a], &m->list[m->array[a].group],
-		                  by_tensor);
+		if (present(m, a))
+			err = array_alloc(&m->array[a],
+			                  &m->list[m->array[a].group],
+			                  by_tensor);
 	return err;
 }
 
@@ -149,12 +179,29 @@ static void array_free(struct array *a, int tensors)
 		free(a->at[i]);
 	free(a->arena);
 	free(a->at);
+	a->arena = NULL;
+	a->at = NULL;
+}
+
+int model_hold(struct model *m)
+{
+	static const enum array_id held[] = {VALUE, MOMENT1, MOMENT2};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]) && !err; i++)
+		err = array_alloc(&m->array[held[i]], &m->list[WEIGHT], true);
+	return err;
+}
+
+void model_drop(struct model *m)
+{
+	for (int a = 0; a < ARRAYS; a++)
+		array_free(&m->array[a], m->list[m->array[a].group].n);
 }
 
 void model_close(struct model *m)
 {
-	for (int a = 0; a < ARRAYS; a++)
-		array_free(&m->array[a], m->list[m->array[a].group].n);
+	model_drop(m);
 	for (int g = 0; g < GROUPS; g++)
 		free(m->list[g].t);
 	*m = (struct model){0};
@@ -173,19 +220,20 @@ static void fill_all(float *w, long len, float value)
 		w[i] = value;
 }
 
-void model_fill(struct model *m, uint64_t seed)
+void model_fill_tensor(const struct model *m, int i, float *w, uint64_t seed)
 {
-	const struct list *l = &m->list[WEIGHT];
+	const struct tensor *t = &m->list[WEIGHT].t[i];
 	float damp = 1 / sqrtf(2.0f * m->shape.layers);
 
-	for (int i = 0; i < l->n; i++) {
-		const struct tensor *t = &l->t[i];
-		float *w = m->array[VALUE].at[i];
+	if (t->fill == NORMAL || t->fill == DAMPED)
+		fill_normal(w, t->len, rng_at(seed, i),
+		            t->fill == DAMPED ? 0.02f * damp : 0.02f);
+	else
+		fill_all(w, t->len, t->fill == ONES ? 1.0f : 0.0f);
+}
 
-		if (t->fill == NORMAL || t->fill == DAMPED)
-			fill_normal(w, t->len, rng_at(seed, i),
-			            t->fill == DAMPED ? 0.02f * damp : 0.02f);
-		else
-			fill_all(w, t->len, t->fill == ONES ? 1.0f : 0.0f);
-	}
+void model_fill(struct model *m, uint64_t seed)
+{
+	for (int i = 0; i < m->list[WEIGHT].n; i++)
+		model_fill_tensor(m, i, m->array[VALUE].at[i], seed);
 }

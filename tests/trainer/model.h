@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model: its shape, its tensors, and the six arrays they live in.
+ * The model: its shape, its tensors, and the arrays they live in.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -13,6 +13,8 @@ enum { VOCAB = 256 }; /* bytes */
 
 struct shape {
 	int layers, hidden, heads, seq, batch;
+	bool recompute; /* layers share activations, but for KEPT ones */
+	bool narrow;    /* bf16 weights and activations, master weights */
 };
 
 static inline int shape_rows(const struct shape *s)
@@ -31,12 +33,14 @@ enum group { WEIGHT, ACT, BACK, GROUPS };
 
 enum fill { NONE, ONES, ZEROS, NORMAL, DAMPED };
 
+enum { DECAY = 1, FULL = 2, KEPT = 4 };
+
 struct tensor {
 	enum tensor_id id;
 	int layer;
 	long len;
 	enum fill fill;
-	bool decay;
+	int flags;
 };
 
 /* The tensors of a group in the order of its arrays. */
@@ -46,7 +50,7 @@ struct list {
 	struct tensor *t;
 };
 
-enum array_id { VALUE, GRAD, MOMENT1, MOMENT2, ACTS, BACKS, ARRAYS };
+enum array_id { VALUE, GRAD, MOMENT1, MOMENT2, ACTS, BACKS, MASTER, ARRAYS };
 
 struct array {
 	const char *what;
@@ -69,10 +73,17 @@ int model_layout(struct model *, const struct shape *);
 int model_alloc(struct model *, bool by_tensor);
 void model_close(struct model *);
 
-void model_fill(struct model *, uint64_t seed);
+/* Only what a checkpoint holds: float weights and their moments. */
+int model_hold(struct model *);
+void model_drop(struct model *);
 
-/* Bytes of an array. */
+void model_fill(struct model *, uint64_t seed);
+/* The first values of the i-th weight. */
+void model_fill_tensor(const struct model *, int i, float *w, uint64_t seed);
+
+/* Bytes of an array, 0 where the model has it not, and of one tensor of it. */
 size_t model_bytes(const struct model *, enum array_id);
+size_t model_tensor_bytes(const struct model *, enum array_id, int i);
 
 static inline float *model_at(const struct model *m, enum array_id a,
                               enum tensor_id t, int layer)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command line: one table says all there is to say of an option, a
- * second one which values this build has not got.
+ * second one which values a CPU has not got.
  */
 #include "options.h"
 
@@ -49,14 +49,14 @@ static const struct option_row {
         {"micro", COUNT, AT(micro), "N", "1", 1, 65536,
          "micro-batches accumulated in a step"},
         {"dtype", CHOICE, AT(dtype), "f32|bf16", "f32", 0, 0,
-         "of activations and products"},
+         "of weights and activations"},
         {"recompute", FLAG, AT(recompute), NULL, NULL, 0, 0,
          "recompute activations when needed"},
         {"clip", REAL, AT(clip), "X", "1", 0, 1e9,
          "largest norm of the gradient; 0: any"},
         {"lr", REAL, AT(lr), "X", "0.0003", 0, 1e3, "learning rate"},
         {"alloc", CHOICE, AT(alloc), "arena|tensor|pool|managed", "arena", 0, 0,
-         "arrays whole, or tensor by tensor"},
+         "whole arrays, or tensors"},
         {"graph", FLAG, AT(graph), NULL, NULL, 0, 0,
          "replay each step from a graph"},
         {"threads", COUNT, AT(threads), "N", NULL, 1, 4096,
@@ -65,19 +65,19 @@ static const struct option_row {
          "write a checkpoint after the last step"},
         {"resume", PATH, AT(resume), "FILE", NULL, 0, 0,
          "go on from a checkpoint"},
-        {"module", PATH, AT(module), "FILE", NULL, 0, 0, "device kernels"},
+        {"module", PATH, AT(module), "FILE", NULL, 0, 0, 
+         "kernels; default: see below"},
 #undef AT
 };
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]), SHOW_HELP = ROWS, SHOW_VERSION };
 
-/* Part of the contract, not of this build. NULL: whatever the value. */
+/* Only a GPU has these. NULL: whatever the value. */
 static const struct {
 	const char *name, *value;
-} absent[] = {
-        {"device", "cuda"},   {"dtype", "bf16"}, {"recompute", NULL},
-        {"alloc", "pool"},    {"graph", NULL},   {"module", NULL},
-        {"alloc", "managed"},
+} gpu_only[] = {
+        {"dtype", "bf16"},    {"alloc", "pool"}, {"graph", NULL},
+        {"alloc", "managed"}, {"module", NULL},
 };
 
 #define fail(...)                                           \
@@ -85,18 +85,6 @@ static const struct {
 		fprintf(stderr, "gpt-train: " __VA_ARGS__); \
 		exit(2);                                    \
 	} while (0)
-
-static void check_absent(const struct option_row *r, const char *value)
-{
-	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
-		if (strcmp(absent[i].name, r->name))
-			continue;
-		if (!absent[i].value)
-			fail("--%s is not in this build\n", r->name);
-		if (!strcmp(absent[i].value, value))
-			fail("--%s %s is not in this build\n", r->name, value);
-	}
-}
 
 static bool among(const char *choices, const char *value)
 {
@@ -171,9 +159,13 @@ static void help(void)
 	printf("  %-34s print this\n  %-34s print the version\n\n", "--help",
 	       "--version");
 	printf("Each step prints 'step N loss X norm G tok/s Y'. Loss and norm "
-	       "depend on the\noptions and the text alone, not on --threads "
-	       "or --alloc. On a busy machine set\nOMP_WAIT_POLICY=passive: "
-	       "waiting threads then sleep.\n");
+	       "depend on the\ndevice, the options and the text alone, not on "
+	       "--threads, --alloc, --graph or\n--recompute. On a busy machine "
+	       "set OMP_WAIT_POLICY=passive: waiting threads then\nsleep.\n"
+	       "With --device cpu there is no --dtype bf16, --alloc pool or "
+	       "managed, --graph or\n--module. The module is gpt.fatbin "
+	       "beside the executable where the driver takes\nit, else "
+	       "gpt.cpu.so.\n");
 	exit(0);
 }
 
@@ -201,6 +193,31 @@ static void names(struct option list[ROWS + 3])
 	list[SHOW_VERSION + 1] = (struct option){0};
 }
 
+static bool given(const struct options *o, const struct option_row *r,
+                  const char *value)
+{
+	const void *at = (const char *)o + r->at;
+	const char *have;
+
+	if (r->type == FLAG)
+		return *(const bool *)at;
+	have = *(const char *const *)at;
+	return have && (!value || !strcmp(have, value));
+}
+
+static void check_device(const struct options *o)
+{
+	for (size_t i = 0; i < sizeof(gpu_only) / sizeof(gpu_only[0]); i++)
+		for (int r = 0; r < ROWS; r++)
+			if (!strcmp(rows[r].name, gpu_only[i].name) &&
+			    given(o, &rows[r], gpu_only[i].value))
+				fail("--%s%s%s is for --device cuda\n",
+				     rows[r].name,
+				     gpu_only[i].value ? " " : "",
+				     gpu_only[i].value ? gpu_only[i].value
+				                       : "");
+}
+
 static void check(const struct options *o)
 {
 	if (!o->text)
@@ -211,6 +228,8 @@ static void check(const struct options *o)
 	if (o->batch * o->seq > 1 << 22)
 		fail("--batch %ld times --seq %ld: keep it below %d bytes\n",
 		     o->batch, o->seq, 1 << 22);
+	if (!strcmp(o->device, "cpu"))
+		check_device(o);
 }
 
 void options_parse(struct options *o, int argc, char **argv)
@@ -231,7 +250,6 @@ void options_parse(struct options *o, int argc, char **argv)
 			fail("%s %s\nTry 'gpt-train --help'\n",
 			     c == ':' ? "value missing after" : "bad option",
 			     argv[optind - 1]);
-		check_absent(&rows[c], optarg);
 		set(o, &rows[c], optarg);
 	}
 	if (optind < argc)

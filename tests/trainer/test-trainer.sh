@@ -58,7 +58,8 @@ run second --steps 30 --lr 0.003
 run tensor --steps 30 --lr 0.003 --alloc tensor
 run alone --steps 30 --lr 0.003 --threads 1
 run crowd --steps 30 --lr 0.003 --threads 5
-for name in second tensor alone crowd; do
+run again --steps 30 --lr 0.003 --recompute
+for name in second tensor alone crowd again; do
 	same first $name
 done
 run other --steps 30 --lr 0.003 --seed 2
@@ -82,10 +83,11 @@ refused 2 '--text' --steps 1
 refused 2 'multiple of --heads' --text "$text" --hidden 10 --heads 3
 refused 2 'whole number' --text "$text" --layers 0
 refused 2 'one of cpu|cuda' --text "$text" --device tpu
-refused 2 'not in this build' --text "$text" --device cuda
-refused 2 'not in this build' --text "$text" --dtype bf16
-refused 2 'not in this build' --text "$text" --alloc pool
-refused 2 'not in this build' --text "$text" --recompute
+refused 2 'bf16 is for --device cuda' --text "$text" --dtype bf16
+refused 2 'pool is for --device cuda' --text "$text" --alloc pool
+refused 2 'managed is for --device cuda' --text "$text" --alloc managed
+refused 2 'graph is for --device cuda' --text "$text" --graph
+refused 2 'module is for --device cuda' --text "$text" --module "$text"
 refused 1 'readable file' --text "$dir/absent"
 head -c 100 "$text" >"$dir/short"
 refused 1 'longer text' --text "$dir/short"

@@ -1,0 +1,154 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+#
+# --device cuda against --device cpu, and against itself. Sums have another
+# order there, and e^x another last bit: losses may differ by 2e-6 of their
+# value and norms by 1e-5 in the few steps taken here (seen: 1e-7 and 4e-7),
+# bf16 by 2e-3 and 2e-2. Whatever does not change the order of a sum must not
+# change a digit: where memory lies, graphs, recomputing, a stop on the way.
+
+. "${srcdir:-.}/cuda-env.sh"
+
+train=${GPT_TRAIN:-./gpt-train}
+text=${GPT_TEXT:-/usr/share/common-licenses/GPL-3}
+host="--text $text --layers 2 --hidden 48 --heads 4 --seq 32 --batch 2
+	--steps 4 --lr 0.003"
+model="$host ${GPT_MODULE:+--module $GPT_MODULE}"
+
+if [ ! -r "$text" ]; then
+	echo "skipped: no text at $text; name one in GPT_TEXT"
+	exit 77
+fi
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 99' HUP INT TERM
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# cpu NAME OPTION..., gpu NAME OPTION...: losses and norms, without speed
+cpu() {
+	name=$1
+	shift
+	# shellcheck disable=SC2086 # a list
+	"$train" $host "$@" >"$dir/out" 2>"$dir/err" ||
+		fail "$name: $(cat "$dir/err")"
+	sed 's/ tok\/s.*//' "$dir/out" >"$dir/$name"
+}
+
+gpu() {
+	name=$1
+	shift
+	# shellcheck disable=SC2086 # a list
+	"$train" --device cuda $model "$@" >"$dir/out" 2>"$dir/err" ||
+		fail "$name: $(cat "$dir/err")"
+	sed 's/ tok\/s.*//' "$dir/out" >"$dir/$name"
+}
+
+same() {
+	cmp -s "$dir/$1" "$dir/$2" || fail "$1 and $2 differ"
+}
+
+# near A B LOSS NORM: as many steps, and differences within these parts
+near() {
+	paste -d ' ' "$dir/$1" "$dir/$2" | awk -v loss="$3" -v norm="$4" '
+		function far(a, b, part) {
+			return !(a > 0) || !(b > 0) ||
+				a - b > part * b || b - a > part * b
+		}
+		NF != 12 || $2 != $8 { bad = 1 }
+		far($4, $10, loss) || far($6, $12, norm) {
+			print "  step " $2 ": loss " $4 " and " $10 \
+				", norm " $6 " and " $12
+			bad = 1
+		}
+		END { exit bad || NR == 0 }' || fail "$1 is not near $2"
+}
+
+cpu host
+gpu first
+near first host 2e-6 1e-5
+for name in arena tensor pool managed; do
+	gpu "$name" --alloc $name
+	same first "$name"
+done
+gpu graph --graph
+gpu graph-pool --graph --alloc pool
+gpu recompute --recompute
+for name in graph graph-pool recompute; do
+	same first "$name"
+done
+
+cpu host-micro --micro 3
+gpu micro --micro 3
+gpu micro-graph --micro 3 --graph --recompute --alloc tensor
+near micro host-micro 2e-6 1e-5
+same micro micro-graph
+
+# More than one tile each way, heads that fill none, no clipping.
+wide="--hidden 72 --heads 2 --seq 70 --steps 2 --clip 0"
+# shellcheck disable=SC2086 # a list
+cpu host-wide $wide
+# shellcheck disable=SC2086
+gpu wide $wide
+near wide host-wide 2e-6 1e-5
+
+gpu narrow --dtype bf16
+gpu narrow-graph --dtype bf16 --graph --recompute --alloc managed
+near narrow host 2e-3 2e-2
+same narrow narrow-graph
+cmp -s "$dir/narrow" "$dir/first" && fail "bf16 changes nothing"
+
+# A checkpoint goes on as if nothing had been, also on the other device.
+gpu half --steps 2 --save "$dir/saved"
+gpu rest --resume "$dir/saved" --alloc tensor
+cat "$dir/half" "$dir/rest" >"$dir/joined"
+same first joined
+cpu host-rest --resume "$dir/saved"
+cat "$dir/half" "$dir/host-rest" >"$dir/joined"
+near joined host 2e-6 1e-5
+gpu half --steps 2 --dtype bf16 --save "$dir/saved"
+gpu rest --dtype bf16 --resume "$dir/saved"
+cat "$dir/half" "$dir/rest" >"$dir/joined"
+same narrow joined
+
+# told WORDS OPTION...: fails with one line, after the summary, with WORDS
+told() {
+	words=$1
+	shift
+	# shellcheck disable=SC2086 # a list
+	"$train" --device cuda $model "$@" >"$dir/out" 2>"$dir/err"
+	[ $? -eq 1 ] || fail "$words: status is not 1"
+	grep -q -- "$words" "$dir/err" ||
+		fail "does not say '$words': $(cat "$dir/err")"
+	[ "$(grep -c '^gpt-train' "$dir/err")" -eq 2 ] ||
+		fail "$words: not one line: $(cat "$dir/err")"
+}
+
+# failing RULE WORDS: the same where a call of the driver fails
+failing() {
+	SOFTCUDA_FAIL=$1
+	export SOFTCUDA_FAIL
+	told "$2"
+	unset SOFTCUDA_FAIL
+}
+
+told '--module .*absent: CUDA_ERROR' --module "$dir/absent"
+if [ "$SOFTCUDA" != none ]; then
+	failing cuMemAlloc:3 'cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)'
+	failing cuLaunchKernel:40:719 '_.*: CUDA_ERROR_LAUNCH_FAILED (719)'
+	failing cuStreamSynchronize:31:700 \
+		'cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)'
+
+	# Less memory than the arrays take: managed memory makes do.
+	SOFTCUDA_VRAM=1M
+	export SOFTCUDA_VRAM
+	gpu scarce --alloc managed
+	same first scarce
+	told 'cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)'
+fi
+
+[ $failures -eq 0 ]
