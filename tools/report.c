@@ -157,12 +157,13 @@ static void put_mode(struct json *j, const struct hz_stats_proc *p)
 {
 	bool fault = p->mode_fault <= HZ_MODE_FAULT_USER;
 	bool io = p->mode_io <= HZ_MODE_IO_THREADS;
+	bool gpu = p->mode_gpu <= HZ_MODE_GPU_OBSERVE;
 
 	json_open(j, "mode", '{');
 	json_string(j, "fault",
 		    fault ? hz_mode_fault_names[p->mode_fault] : "off");
 	json_string(j, "io", io ? hz_mode_io_names[p->mode_io] : "off");
-	json_string(j, "gpu", "off");
+	json_string(j, "gpu", hz_mode_gpu_names[gpu ? p->mode_gpu : 0]);
 	json_close(j, '}');
 }
 

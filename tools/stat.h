@@ -53,6 +53,8 @@ void stat_csv_word(const char *word);
 
 /* ---- stat_ranges.c: --tensors ---- */
 void stat_ranges(const struct stat_options *o, const struct attach *a);
+/* stat_tensors.c: the same for devices, one process. */
+void stat_tensors(const struct stat_options *o, const struct attach_proc *p);
 
 /* ---- stat_metrics.c: Prometheus text and OpenMetrics ---- */
 void stat_metrics(bool openmetrics, const struct attach *a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --tensors: the tiered allocations of each process, largest first.
+ * --tensors: the tiered allocations of each process, largest first; those of
+ * its devices behind them.
  */
 #include "config.h"
 #include <inttypes.h>
@@ -68,7 +69,8 @@ static void put_csv_header(void)
 
 	if (!done)
 		puts("pid,command,address,bytes,resident_bytes,store_bytes,"
-		     "faults,idle_seconds,class,tier,kind");
+		     "faults,idle_seconds,class,tier,kind,allocation,launches,"
+		     "copies,kernels,kernel");
 	done = true;
 }
 
@@ -84,7 +86,7 @@ static void put_csv(const struct row *row)
 	       r->faults);
 	if (row->idle_ns != UINT64_MAX)
 		printf("%.3f", (double)row->idle_ns / 1e9);
-	printf(",%s,%s,%s\n", class_of(r), tier_of(r), kind_of(r));
+	printf(",%s,%s,%s,,,,,\n", class_of(r), tier_of(r), kind_of(r));
 }
 
 static void put_json(const struct stat_options *o, const struct row *row)
@@ -176,7 +178,9 @@ void stat_ranges(const struct stat_options *o, const struct attach *a)
 		cli_die(&stat_cli, STAT_FAILED, "out of memory");
 	if (o->format == STAT_CSV)
 		put_csv_header();
-	for (unsigned i = 0; i < a->proc_count; i++)
+	for (unsigned i = 0; i < a->proc_count; i++) {
 		put_process(o, &a->procs[i], ranges);
+		stat_tensors(o, &a->procs[i]);
+	}
 	free(ranges);
 }

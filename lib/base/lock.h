@@ -15,7 +15,8 @@
 
 /* In acquisition order. What each one guards is said where it is declared. */
 enum hz_lock_rank {
-	HZ_RANK_START = 1, /* engine start, once */
+	HZ_RANK_GPU = 1,   /* map of the GPU's memory; first at a fork */
+	HZ_RANK_START,	   /* engine start, once */
 	HZ_RANK_FORK,	   /* one fork at a time */
 	HZ_RANK_ENGINE,	   /* blocks, frames, ranges, plan */
 	HZ_RANK_STORE,	   /* store slots; the threads backend's queue */

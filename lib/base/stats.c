@@ -50,7 +50,7 @@ static void store_words(void *to, const void *from, size_t bytes)
 struct identity {
 	uint64_t start_ns, start_ticks, end_ns;
 	char command[sizeof(private_slot.command)];
-	uint32_t mode_fault, mode_io;
+	uint32_t mode_fault, mode_io, mode_gpu, unused;
 	char reason[sizeof(private_slot.reason)];
 };
 
@@ -124,6 +124,10 @@ static void fill_slot(struct hz_stats_proc *slot, const struct identity *id,
 		for (unsigned i = 0; i < HZ_STATS_RANGES; i++)
 			if (slot->range[i].kind)
 				__atomic_store_n(&slot->range[i].kind, 0,
+						 __ATOMIC_RELAXED);
+		for (unsigned i = 0; i < HZ_STATS_TENSORS; i++)
+			if (slot->tensor[i].kind)
+				__atomic_store_n(&slot->tensor[i].kind, 0,
 						 __ATOMIC_RELAXED);
 	}
 	write_end(&slot->seq);
@@ -257,6 +261,16 @@ int hz_stats_attach(const char *path, int *fd)
 	return err;
 }
 
+int hz_stats_attach_once(const char *path, int *fd)
+{
+	static int called;
+
+	*fd = -1;
+	if (__atomic_exchange_n(&called, 1, __ATOMIC_ACQ_REL))
+		return 0;
+	return hz_stats_attach(path, fd);
+}
+
 /* The mapping came over the fork, and so did the parent's slot: it must not
  * be written any more. */
 void hz_stats_child(void)
@@ -289,6 +303,13 @@ void hz_stats_mode(enum hz_mode_fault fault, enum hz_mode_io io,
 	write_end(&slot->seq);
 }
 
+void hz_stats_mode_gpu(enum hz_mode_gpu gpu)
+{
+	struct hz_stats_proc *slot = hz_stats_self;
+
+	__atomic_store_n(&slot->mode_gpu, gpu, __ATOMIC_RELAXED);
+}
+
 void hz_stats_locked(void)
 {
 	struct hz_stats_proc *slot = hz_stats_self;
@@ -319,5 +340,16 @@ void hz_stats_put_range(unsigned row, const struct hz_stats_range *r)
 	__atomic_store_n(&to->kind, r->kind, __ATOMIC_RELAXED);
 	store_words(&to->start, &r->start,
 		    sizeof(*r) - offsetof(struct hz_stats_range, start));
+	write_end(&to->seq);
+}
+
+void hz_stats_put_tensor(unsigned row, const struct hz_stats_tensor *t)
+{
+	struct hz_stats_tensor *to = &hz_stats_self->tensor[row];
+
+	write_begin(&to->seq);
+	__atomic_store_n(&to->kind, t->kind, __ATOMIC_RELAXED);
+	store_words(&to->start, &t->start,
+		    sizeof(*t) - offsetof(struct hz_stats_tensor, start));
 	write_end(&to->seq);
 }

@@ -23,10 +23,11 @@
 #include <stdint.h>
 
 #define HZ_STATS_MAGIC	 0x315a4854534e5a48ull
-#define HZ_STATS_VERSION 2
+#define HZ_STATS_VERSION 3
 #define HZ_STATS_NAME	 "horizon-stats" /* of the memfd */
 #define HZ_STATS_PROCS	 128
 #define HZ_STATS_RANGES	 2048 /* rows a process; the largest ranges */
+#define HZ_STATS_TENSORS 2048 /* rows a process; the largest on devices */
 
 enum hz_stat {
 #define HZ_STAT(id_, kind_, unit_, path_, text_) HZ_STAT_##id_,
@@ -50,8 +51,10 @@ extern const struct hz_stat_row hz_stat_rows[HZ_STAT_COUNT];
 enum hz_mode_fault { HZ_MODE_FAULT_OFF, HZ_MODE_FAULT_MOVE,
 		     HZ_MODE_FAULT_COPY, HZ_MODE_FAULT_USER };
 enum hz_mode_io { HZ_MODE_IO_OFF, HZ_MODE_IO_URING, HZ_MODE_IO_THREADS };
+enum hz_mode_gpu { HZ_MODE_GPU_OFF, HZ_MODE_GPU_OBSERVE };
 extern const char *const hz_mode_fault_names[]; /* off move copy user */
 extern const char *const hz_mode_io_names[];	/* off uring threads */
+extern const char *const hz_mode_gpu_names[];	/* off observe */
 
 /* One tiered range as horizon-stat --tensors shows it. */
 struct hz_stats_range {
@@ -65,6 +68,21 @@ struct hz_stats_range {
 	uint64_t last_fault; /* CLOCK_MONOTONIC nanoseconds; 0 never */
 };
 
+/* One tensor that a GPU can address. */
+struct hz_stats_tensor {
+	uint32_t seq;	/* seqlock: odd while written */
+	uint32_t kind;	/* 0 free row, else 1 + its line in gpu_origins.def */
+	uint64_t start; /* address */
+	uint64_t bytes;
+	uint64_t allocation; /* address of the allocation that it is part of */
+	uint64_t launches;   /* kernels and graphs that named it */
+	uint64_t copies;     /* copies and memsets */
+	uint64_t first_use, last_use; /* CLOCK_MONOTONIC ns; 0 never */
+	uint32_t kernels; /* different ones that named it; 64 is many */
+	uint32_t class;	  /* resident, offloadable, host_only */
+	char kernel[48];  /* the last one; empty: none */
+};
+
 struct hz_stats_proc {
 	uint32_t pid; /* 0 free; claimed by compare-and-swap */
 	uint32_t seq; /* seqlock over the identity below */
@@ -72,13 +90,14 @@ struct hz_stats_proc {
 	uint64_t start_ticks; /* field 22 of /proc/PID/stat: tells reuse */
 	uint64_t end_ns; /* 0 while it runs; set by horizon-run's reader */
 	char command[64];
-	uint32_t mode_fault, mode_io;
+	uint32_t mode_fault, mode_io, mode_gpu, unused;
 	char reason[128]; /* why a mode is off; empty if it is on */
 	uint64_t cell[HZ_STAT_COUNT];
 	uint64_t lock_ns; /* when the learner locked last; 0 never. Written
 			   * after at_lock, the cells of that moment */
 	uint64_t at_lock[HZ_STAT_COUNT];
 	struct hz_stats_range range[HZ_STATS_RANGES];
+	struct hz_stats_tensor tensor[HZ_STATS_TENSORS];
 };
 
 struct hz_stats_segment {
@@ -103,12 +122,19 @@ extern struct hz_stats_proc *hz_stats_self;
  * needed). 0 or -errno; on failure counters stay private. Call once. */
 int hz_stats_attach(const char *path, int *fd);
 
+/* The same for callers that do not know of each other: all but the first are
+ * told 0, and *fd is -1. */
+int hz_stats_attach_once(const char *path, int *fd);
+
 /* After fork, in the child: claim a slot of its own, all counters zero.
  * Async-signal-safe. */
 void hz_stats_child(void);
 
 void hz_stats_mode(enum hz_mode_fault fault, enum hz_mode_io io,
 		   const char *reason);
+
+/* What the hooks of the CUDA driver do. */
+void hz_stats_mode_gpu(enum hz_mode_gpu gpu);
 
 /* The learner follows a period from now on. One thread. */
 void hz_stats_locked(void);
@@ -135,6 +161,9 @@ void hz_stat_gauge(enum hz_stat gauge, enum hz_stat peak, uint64_t value);
  * holds the engine's lock. */
 void hz_stats_put_range(unsigned row, const struct hz_stats_range *r);
 
+/* The same for a device's tensor; the caller holds the GPU lock. */
+void hz_stats_put_tensor(unsigned row, const struct hz_stats_tensor *t);
+
 /* ---- making and reading a segment (tools) ---- */
 
 /* A new sealed-size memfd with an initialised header. Returns the fd
@@ -153,6 +182,8 @@ bool hz_stats_snapshot(const struct hz_stats_proc *slot,
 /* Consistent copy of one range row; false if free. */
 bool hz_stats_snapshot_range(const struct hz_stats_range *row,
 			     struct hz_stats_range *out);
+bool hz_stats_snapshot_tensor(const struct hz_stats_tensor *row,
+			      struct hz_stats_tensor *out);
 
 uint64_t hz_stats_table_hash(void);
 

@@ -28,6 +28,7 @@ const struct hz_stat_row hz_stat_rows[HZ_STAT_COUNT] = {
 
 const char *const hz_mode_fault_names[] = {"off", "move", "copy", "user"};
 const char *const hz_mode_io_names[] = {"off", "uring", "threads"};
+const char *const hz_mode_gpu_names[] = {"off", "observe"};
 
 /* FNV-1a, the terminating NUL included, so that "ab","c" is not "a","bc". */
 static uint64_t hash_text(uint64_t h, const char *s)
@@ -215,6 +216,20 @@ bool hz_stats_snapshot_range(const struct hz_stats_range *row,
 	    !copy_quiet(&row->seq, &copy, row, sizeof(copy)) || !copy.kind)
 		return false;
 	copy.seq = 0;
+	*out = copy;
+	return true;
+}
+
+bool hz_stats_snapshot_tensor(const struct hz_stats_tensor *row,
+			      struct hz_stats_tensor *out)
+{
+	struct hz_stats_tensor copy;
+
+	if (!__atomic_load_n(&row->kind, __ATOMIC_RELAXED) ||
+	    !copy_quiet(&row->seq, &copy, row, sizeof(copy)) || !copy.kind)
+		return false;
+	copy.seq = 0;
+	copy.kernel[sizeof(copy.kernel) - 1] = '\0';
 	*out = copy;
 	return true;
 }

@@ -15,6 +15,7 @@
 #include "engine/arena.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
+#include "engine/gpu.h"
 
 #define MAX_RANGES  (1u << 20)
 #define MORE_SPACE  "raise RLIMIT_AS, or allow overcommit"
@@ -97,6 +98,7 @@ bool hz_arena_init(char **envp)
 	hz_log_set_level((enum hz_log_level)hz_knobs.log);
 	if (!hz_knobs.enable || !chosen())
 		return false;
+	hz_gpu_allow(hz_knobs.gpu != HZ_GPU_KNOB_OFF);
 	if (hz_knobs.fault == HZ_FAULT_OFF) {
 		hz_engine_off("the knob fault is off");
 		return false;

@@ -164,7 +164,7 @@ void hz_engine_off(const char *why)
 {
 	int fd = -1;
 
-	hz_stats_attach(hz_knobs.stats, &fd);
+	hz_stats_attach_once(hz_knobs.stats, &fd);
 	hz_stats_mode(HZ_MODE_FAULT_OFF, HZ_MODE_IO_OFF, why);
 	if (fd >= 0)
 		hz_os.close(fd); /* it would be the program's */
@@ -329,7 +329,7 @@ static void *aux_main(void *arg)
 	hz_thread_begin("hz-aux");
 	rc = leave_descriptor_table();
 	if (!boot.child)
-		hz_stats_attach(hz_knobs.stats, &fd);
+		hz_stats_attach_once(hz_knobs.stats, &fd);
 	rc = rc < 0 ? refuse("close_range(2) is refused",
 			     "Linux 5.9 or newer is needed", rc)
 		    : open_all(e);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the hooks of the CUDA driver tell: memory that comes and goes, and who
+ * names it. From that the map of tensors (policy/gpu_map.h), their uses, and
+ * the rows and counters of the segment.
+ *
+ * Nothing here calls the driver. All functions may be called from any thread
+ * and from inside hooks: memory is reserved once, when the driver is opened,
+ * and one lock is held for the time of a look-up, never over a call.
+ */
+#ifndef HZ_ENGINE_GPU_H
+#define HZ_ENGINE_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "policy/gpu_map.h"
+
+/* ---- gpu_watch.c: start, fork ---- */
+
+/* The knobs are read, and this process is to be watched or not. */
+void hz_gpu_allow(bool allowed);
+/* Will the hooks be wanted? Decides what resolving a name gives. */
+bool hz_gpu_watching(void);
+/* Should a hook tell? False also in a child that inherited a driver that was
+ * initialised: CUDA does not work there. */
+extern bool hz_gpu_on;
+/* The driver is open: reserve memory. Any number of calls. */
+void hz_gpu_opened(void);
+/* The program has initialised the driver. Any number of calls. */
+void hz_gpu_started(void);
+/* A device of this many bytes is in use. */
+void hz_gpu_device(int device, uint64_t bytes);
+void hz_gpu_fork_prepare(void);
+void hz_gpu_fork_parent(void);
+void hz_gpu_fork_child(void);
+
+/* A function was handed out unwatched though others of its name are. */
+void hz_gpu_unhooked(void);
+
+/* ---- gpu_memory.c ---- */
+
+/* What was taken out of the map before the driver was asked to free it. */
+struct hz_gpu_taken {
+	uint64_t start, bytes, owner;
+	uint8_t origin;
+};
+
+void hz_gpu_add(uint64_t start, uint64_t bytes, enum hz_gpu_origin origin,
+		uint64_t owner);
+void hz_gpu_take(uint64_t start, struct hz_gpu_taken *taken);
+/* The driver refused. */
+void hz_gpu_put_back(const struct hz_gpu_taken *taken);
+void hz_gpu_owner_gone(uint64_t owner);
+/* It was handed to another process or device, and stays where it is. */
+void hz_gpu_share(uint64_t addr);
+
+/* Physical memory by handle, `bytes` 0 if it is somebody else's. */
+void hz_gpu_handle_made(uint64_t handle, uint64_t bytes, bool vram);
+void hz_gpu_handle_retained(uint64_t handle);
+void hz_gpu_handle_released(uint64_t handle);
+void hz_gpu_mapped(uint64_t start, uint64_t bytes, uint64_t handle);
+void hz_gpu_unmapped(uint64_t start, uint64_t bytes);
+
+void hz_gpu_copied(uint64_t to, uint64_t from, uint64_t bytes);
+void hz_gpu_memset(uint64_t to, uint64_t bytes);
+
+/* ---- gpu_launch.c ---- */
+
+/* The number of the kernel with this name; the same name, the same number. */
+uint32_t hz_gpu_kernel(const char *name);
+/* A slot of an argument may be an address if slot - low < span. */
+void hz_gpu_bounds(uint64_t *low, uint64_t *span);
+/* A launch named these words, all of which may be addresses; `first` is false
+ * for what did not go into the words of the same launch before. */
+void hz_gpu_launch(uint32_t kernel, const uint64_t *word, uint32_t n,
+		   bool first);
+/* A launch whose arguments are not known. */
+void hz_gpu_launch_unknown(void);
+
+/* A descriptor of 128 bytes stands for this address. */
+void hz_gpu_tensor_map(const void *descriptor, uint64_t addr);
+/* The address of a descriptor, 0 if it is none. */
+uint64_t hz_gpu_tensor_map_at(const void *descriptor);
+bool hz_gpu_tensor_maps(void);
+
+/* ---- gpu_exec.c: instantiated graphs ---- */
+
+/* It names nothing (yet). */
+void hz_gpu_exec_new(const void *exec);
+void hz_gpu_exec_names(const void *exec, uint64_t word);
+/* One of its nodes could not be read. */
+void hz_gpu_exec_unknown(const void *exec);
+void hz_gpu_exec_launch(const void *exec);
+void hz_gpu_exec_drop(const void *exec);
+
+/* Captures of streams that are open: change by n. */
+void hz_gpu_capture(int n);
+bool hz_gpu_capturing(void);
+
+/* ---- gpu_rows.c ---- */
+
+/* Write the rows of the segment, if the last time is not just now. */
+void hz_gpu_refresh(void);
+
+#endif

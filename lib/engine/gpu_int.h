@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The state that the GPU files share, all under one lock.
+ *
+ * A set is a group of words that are named together: by launches of a kernel
+ * with the same addresses, or by a graph. A launch finds its set and counts
+ * there; the counts go to the tensors when somebody wants to see them, or
+ * when the set has to be resolved anew because memory was freed. So a launch
+ * that was seen before costs one look-up, however many tensors it names.
+ */
+#ifndef HZ_GPU_INT_H
+#define HZ_GPU_INT_H
+
+#include "base/lock.h"
+#include "base/stats.h"
+#include "engine/gpu.h"
+#include "policy/gpu_map.h"
+
+#define HZ_GPU_SETS	   (1u << 15)
+#define HZ_GPU_SET_WORDS   (1u << 21) /* of all sets together */
+#define HZ_GPU_SET_ALLOCS  16u /* more than that are not remembered */
+#define HZ_GPU_SEEN	   (1u << 16)
+#define HZ_GPU_EXECS	   4096u
+#define HZ_GPU_EXEC_WORDS  (1u << 22)
+#define HZ_GPU_EXEC_MOST   (1u << 16) /* words of one graph */
+#define HZ_GPU_KERNELS	   4096u
+#define HZ_GPU_KERNEL_NAME 48u
+#define HZ_GPU_HANDLES	   (1u << 16)
+#define HZ_GPU_DESCRIPTORS (1u << 14)
+/* What a link moves in a second; the class of a tensor depends on it. */
+#define HZ_GPU_LINK 10000000000ull
+
+struct hz_gpu_set {
+	uint64_t hash;
+	uint32_t kernel, n;
+	uint64_t *word;
+	uint64_t *ref; /* generation and tensor of each word, or NOTHING */
+	uint64_t removals, additions; /* of the map, when resolved */
+	uint64_t count, last;	      /* not yet given to the tensors */
+	struct hz_gpu_set *dirty;     /* next with a count */
+	/* The allocations that its tensors are in: while they live, the
+	 * tensors do. allocs is SET_ALLOCS + 1 when there are more. */
+	uint32_t allocs, alloc[HZ_GPU_SET_ALLOCS];
+	uint32_t alloc_generation[HZ_GPU_SET_ALLOCS];
+	bool listed;		      /* on the list of dirty ones */
+	bool partial;		      /* a word was no address */
+};
+
+struct hz_gpu_exec {
+	uint64_t exec; /* 0: free */
+	uint32_t room; /* words that there is room for */
+	bool unknown;  /* it names more than that */
+	struct hz_gpu_set set;
+};
+
+struct hz_gpu_handle {
+	uint64_t handle, bytes;
+	uint32_t refs, maps;
+	bool vram, used; /* used: the look-up goes on behind it */
+};
+
+struct hz_gpu_descriptor {
+	uint64_t hash, addr;
+	uint64_t bytes[16];
+};
+
+struct hz_gpu {
+	struct hz_lock lock;
+	bool allowed, ready, refused, started;
+	int captures;
+	struct hz_gpu_map map;
+
+	struct hz_gpu_set *set, *dirty;
+	uint32_t sets;
+	uint32_t *by_hash; /* index + 1 */
+	uint32_t *seen;	   /* by hash: of words that were named once */
+	uint64_t *words;
+	uint32_t words_used;
+	uint32_t mark; /* of the last set that was resolved */
+
+	struct hz_gpu_exec *exec;
+	uint64_t *exec_words;
+	uint32_t exec_words_used, execs, exec_last;
+
+	char (*kernel)[HZ_GPU_KERNEL_NAME]; /* by number; 0 is none */
+	uint32_t kernels;
+
+	struct hz_gpu_handle *handle;
+	uint64_t vram, pinned; /* bytes by handles */
+
+	struct hz_gpu_descriptor *descriptor;
+	uint32_t descriptors;
+
+	uint64_t capacity;
+	uint64_t devices; /* bit: its bytes are in capacity */
+	uint64_t refreshed, refresh_cost; /* ns; when, and how long it took */
+	uint32_t row_tensor[HZ_STATS_TENSORS]; /* index + 1; 0: free */
+	uint32_t row_next, row_freed; /* rows that were never used; a list,
+				       * index + 1, through row_link */
+	uint32_t row_link[HZ_STATS_TENSORS];
+	uint64_t row_least; /* no tensor in a row is smaller */
+};
+
+extern struct hz_gpu hz_gpu;
+
+/* All with the lock held. */
+void hz_gpu_gauges(struct hz_gpu *g);
+/* The tensor is new: it may deserve a row. */
+void hz_gpu_row_new(struct hz_gpu *g, uint32_t t);
+/* It was cut. */
+void hz_gpu_row_shrunk(struct hz_gpu *g, const struct hz_gpu_tensor *t);
+void hz_gpu_row_gone(void *gpu, struct hz_gpu_tensor *t);
+void hz_gpu_rows_write(struct hz_gpu *g, uint64_t now);
+/* The tensor that holds addr, cut if it does not start there. */
+uint32_t hz_gpu_tensor_at(struct hz_gpu *g, uint64_t addr);
+void hz_gpu_set_used(struct hz_gpu *g, struct hz_gpu_set *s, uint64_t now);
+/* Give what was counted to the tensors. */
+void hz_gpu_flush(struct hz_gpu *g);
+uint64_t hz_gpu_hash(const uint64_t *word, uint32_t n, uint64_t seed);
+
+/* Once a second; launches and waits look at the time. */
+#define HZ_GPU_REFRESH_NS 1000000000ull
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory that comes and goes, and copies of it.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "base/os.h"
+#include "base/stats.h"
+#include "engine/gpu_int.h"
+
+/* Mappings have their handle as owner; contexts are addresses. */
+#define HANDLE_BIT (1ull << 63)
+
+void hz_gpu_gauges(struct hz_gpu *g)
+{
+	const uint64_t *b = g->map.bytes;
+
+	hz_stat_gauge(HZ_STAT_vram_resident, HZ_STAT_vram_peak,
+		      b[HZ_GPU_IN_VRAM] + g->vram);
+	hz_stat_gauge(HZ_STAT_gpu_managed, HZ_STAT_gpu_managed,
+		      b[HZ_GPU_IN_MANAGED]);
+	hz_stat_gauge(HZ_STAT_gpu_pinned, HZ_STAT_gpu_pinned,
+		      b[HZ_GPU_IN_PINNED] + g->pinned);
+	hz_stat_gauge(HZ_STAT_gpu_allocations, HZ_STAT_gpu_allocations,
+		      g->map.allocs);
+	hz_stat_gauge(HZ_STAT_gpu_tensors, HZ_STAT_gpu_tensors,
+		      g->map.tensors);
+}
+
+static void add(struct hz_gpu *g, uint64_t start, uint64_t bytes,
+		enum hz_gpu_origin origin, uint64_t owner)
+{
+	uint32_t a = hz_gpu_map_add(&g->map, start, bytes, origin, owner);
+
+	if (a != HZ_NONE)
+		hz_gpu_row_new(g, g->map.alloc[a].first);
+	else if (start && bytes)
+		hz_stat_add(HZ_STAT_gpu_untracked, 1);
+	hz_gpu_gauges(g);
+}
+
+void hz_gpu_add(uint64_t start, uint64_t bytes, enum hz_gpu_origin origin,
+		uint64_t owner)
+{
+	HZ_SCOPED_LOCK(&hz_gpu.lock);
+
+	add(&hz_gpu, start, bytes, origin, owner);
+}
+
+void hz_gpu_take(uint64_t start, struct hz_gpu_taken *taken)
+{
+	struct hz_gpu_alloc was;
+	HZ_SCOPED_LOCK(&hz_gpu.lock);
+
+	if (!start || !hz_gpu_map_remove(&hz_gpu.map, start, &was))
+		return;
+	*taken = (struct hz_gpu_taken){.start = was.start,
+				       .bytes = was.bytes,
+				       .owner = was.owner,
+				       .origin = was.origin};
+	hz_gpu_gauges(&hz_gpu);
+}
+
+void hz_gpu_put_back(const struct hz_gpu_taken *t)
+{
+	if (t->bytes)
+		hz_gpu_add(t->start, t->bytes, (enum hz_gpu_origin)t->origin,
+			   t->owner);
+}
+
+void hz_gpu_owner_gone(uint64_t owner)
+{
+	HZ_SCOPED_LOCK(&hz_gpu.lock);
+
+	hz_gpu_map_remove_owner(&hz_gpu.map, owner);
+	hz_gpu_gauges(&hz_gpu);
+}
+
+void hz_gpu_share(uint64_t addr)
+{
+	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	uint32_t t = hz_gpu_map_find(&hz_gpu.map, addr);
+
+	if (t != HZ_NONE)
+		hz_gpu.map.alloc[hz_gpu.map.tensor[t].alloc].shared = 1;
+}
+
+/* ---- physical memory by handle ---- */
+
+/* The entry of the handle, a free one if `make`, or NULL. */
+static struct hz_gpu_handle *handle_at(struct hz_gpu *g, uint64_t handle,
+				       bool make)
+{
+	uint32_t at = (uint32_t)(handle * 0x9e3779b97f4a7c15ull >> 48);
+	struct hz_gpu_handle *empty = NULL;
+
+	for (uint32_t i = 0; i < HZ_GPU_HANDLES; i++) {
+		struct hz_gpu_handle *h = &g->handle[(at + i) % HZ_GPU_HANDLES];
+
+		if (h->used && h->handle == handle && (h->refs || h->maps))
+			return h;
+		if (!empty && !h->refs && !h->maps)
+			empty = h;
+		if (!h->used)
+			break;
+	}
+	if (make && empty)
+		*empty = (struct hz_gpu_handle){.handle = handle, .used = true};
+	return make ? empty : NULL;
+}
+
+static void count_handle(struct hz_gpu *g, const struct hz_gpu_handle *h,
+			 bool here)
+{
+	uint64_t *sum = h->vram ? &g->vram : &g->pinned;
+
+	*sum = here ? *sum + h->bytes : *sum - h->bytes;
+	hz_gpu_gauges(g);
+}
+
+void hz_gpu_handle_made(uint64_t handle, uint64_t bytes, bool vram)
+{
+	struct hz_gpu *g = &hz_gpu;
+	HZ_SCOPED_LOCK(&g->lock);
+	struct hz_gpu_handle *h = handle_at(g, handle, true);
+
+	if (!h) {
+		hz_stat_add(HZ_STAT_gpu_untracked, 1);
+		return;
+	}
+	h->refs++;
+	if (h->refs > 1)
+		return; /* imported a second time */
+	h->bytes = bytes;
+	h->vram = vram;
+	count_handle(g, h, true);
+}
+
+void hz_gpu_handle_retained(uint64_t handle)
+{
+	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	struct hz_gpu_handle *h = handle_at(&hz_gpu, handle, false);
+
+	if (h)
+		h->refs++;
+}
+
+/* Memory goes with the last reference and the last mapping. */
+static void handle_drop(struct hz_gpu *g, uint64_t handle, bool map)
+{
+	struct hz_gpu_handle *h = handle_at(g, handle, false);
+	uint32_t *n = h ? map ? &h->maps : &h->refs : NULL;
+
+	if (!n || !*n)
+		return;
+	--*n;
+	if (!h->refs && !h->maps)
+		count_handle(g, h, false);
+}
+
+void hz_gpu_handle_released(uint64_t handle)
+{
+	HZ_SCOPED_LOCK(&hz_gpu.lock);
+
+	handle_drop(&hz_gpu, handle, false);
+}
+
+void hz_gpu_mapped(uint64_t start, uint64_t bytes, uint64_t handle)
+{
+	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	struct hz_gpu_handle *h = handle_at(&hz_gpu, handle, false);
+
+	if (h)
+		h->maps++;
+	add(&hz_gpu, start, bytes, HZ_GPU_VMM, handle | HANDLE_BIT);
+}
+
+void hz_gpu_unmapped(uint64_t start, uint64_t bytes)
+{
+	struct hz_gpu *g = &hz_gpu;
+	uint64_t end = start + bytes;
+	HZ_SCOPED_LOCK(&g->lock);
+
+	while (start < end) {
+		struct hz_gpu_alloc was;
+
+		if (!hz_gpu_map_remove(&g->map, start, &was)) {
+			start += HZ_BLOCK_SIZE;
+			continue;
+		}
+		handle_drop(g, was.owner & ~HANDLE_BIT, true);
+		start += was.bytes;
+	}
+	hz_gpu_gauges(g);
+}
+
+/* ---- copies ---- */
+
+uint32_t hz_gpu_tensor_at(struct hz_gpu *g, uint64_t addr)
+{
+	uint32_t had = g->map.tensors, t = hz_gpu_map_find(&g->map, addr), cut;
+
+	if (t == HZ_NONE || g->map.tensor[t].start == addr)
+		return t;
+	cut = hz_gpu_map_cut(&g->map, addr);
+	if (g->map.tensors != had) {
+		hz_gpu_row_shrunk(g, &g->map.tensor[t]);
+		hz_gpu_row_new(g, cut);
+		hz_stat_gauge(HZ_STAT_gpu_tensors, HZ_STAT_gpu_tensors,
+			      g->map.tensors);
+	}
+	return cut;
+}
+
+/* All tensors that [addr, addr + bytes) touches. */
+static void touched(struct hz_gpu *g, uint64_t addr, uint64_t bytes,
+		    uint64_t now)
+{
+	uint32_t t = hz_gpu_tensor_at(g, addr);
+
+	while (t != HZ_NONE && g->map.tensor[t].start < addr + bytes) {
+		hz_gpu_map_copied(&g->map, t, now);
+		t = hz_gpu_map_after(&g->map, t);
+	}
+}
+
+void hz_gpu_copied(uint64_t to, uint64_t from, uint64_t bytes)
+{
+	struct hz_gpu *g = &hz_gpu;
+	uint64_t now;
+	HZ_SCOPED_LOCK(&g->lock);
+
+	hz_stat_add(HZ_STAT_gpu_copies, 1);
+	hz_stat_add(HZ_STAT_gpu_copy_bytes, bytes);
+	now = hz_os.now();
+	if (hz_gpu_map_maybe(&g->map, to))
+		touched(g, to, bytes, now);
+	if (hz_gpu_map_maybe(&g->map, from))
+		touched(g, from, bytes, now);
+}
+
+void hz_gpu_memset(uint64_t to, uint64_t bytes)
+{
+	struct hz_gpu *g = &hz_gpu;
+	HZ_SCOPED_LOCK(&g->lock);
+
+	hz_stat_add(HZ_STAT_gpu_memsets, 1);
+	if (hz_gpu_map_maybe(&g->map, to))
+		touched(g, to, bytes, hz_os.now());
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the two files of the GPU map share.
+ */
+#ifndef HZ_GPU_MAP_INT_H
+#define HZ_GPU_MAP_INT_H
+
+#include "policy/gpu_map.h"
+
+/* A leaf is for 16 GiB of addresses. */
+#define HZ_GPU_LEAF   8192u
+#define HZ_GPU_ROOT   ((size_t)1 << (HZ_GPU_VA_BITS - HZ_BLOCK_SHIFT - 13))
+#define HZ_GPU_STARTS (1u << 18)
+
+static inline uint64_t hz_gpu_block(uint64_t addr)
+{
+	return addr >> HZ_BLOCK_SHIFT;
+}
+
+/* Entry of the radix, index + 1; NULL where there is no leaf. */
+uint32_t *hz_gpu_head(struct hz_gpu_map *m, uint64_t block);
+/* An empty entry, or HZ_NONE. */
+uint32_t hz_gpu_new_tensor(struct hz_gpu_map *m);
+/* Tensor t can be found by its first byte. */
+void hz_gpu_remember(struct hz_gpu_map *m, uint32_t t);
+
+#endif

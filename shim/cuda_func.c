@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of a kernel: its number, and where its arguments lie. Asked
+ * of the driver once a handle, outside of captures, where a kernel that is
+ * loaded lazily may not be touched.
+ *
+ * The table is read without a lock. Entries are never changed, only replaced:
+ * a handle may stand for another kernel after a module was unloaded, and what
+ * is older than the last unloading is asked again.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "base/log.h"
+#include "base/os.h"
+#include "base/util.h"
+#include "cuda_hooks.h"
+
+#define SLOTS	   (1u << 15)
+#define ARENA	   ((size_t)64 << 20)
+#define PARAMS_MAX 4096u
+#define PROBES	   64u
+
+static struct hz_cu_func **slots; /* reserved at the first launch */
+static char *arena;
+static size_t arena_used;
+static uint32_t generation;
+
+void hz_cu_func_forget(void)
+{
+	__atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
+}
+
+static bool reserve(void)
+{
+	void *table = hz_os_reserve(SLOTS * sizeof(*slots)), *none = NULL;
+	void *mem = hz_os_reserve(ARENA);
+
+	if (!table || !mem)
+		return false;
+	/* Who comes second throws his away: nothing was touched in it. */
+	if (!__atomic_compare_exchange_n(&arena, (char **)&none, mem, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		hz_os.munmap(mem, ARENA);
+	none = NULL;
+	if (!__atomic_compare_exchange_n(&slots, (struct hz_cu_func ***)&none,
+					 table, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		hz_os.munmap(table, SLOTS * sizeof(*slots));
+	return true;
+}
+
+static struct hz_cu_func *take(unsigned n)
+{
+	size_t bytes = sizeof(struct hz_cu_func) +
+		       n * sizeof(struct hz_cu_param);
+	size_t at;
+
+	bytes = hz_align_up(bytes, (size_t)16);
+	at = __atomic_fetch_add(&arena_used, bytes, __ATOMIC_RELAXED);
+	return at + bytes <= ARENA ? (void *)(arena + at) : NULL;
+}
+
+/* ---- asking the driver ---- */
+
+static CUresult param_info(CUfunction f, bool kernel, size_t i, size_t *offset,
+			   size_t *size)
+{
+	if (kernel)
+		return HZ_REAL(cuKernelGetParamInfo)((CUkernel)f, i, offset,
+						     size);
+	return HZ_REAL(cuFuncGetParamInfo)(f, i, offset, size);
+}
+
+static unsigned count_params(CUfunction f, bool kernel)
+{
+	size_t offset, size;
+	unsigned n = 0;
+
+	while (n < PARAMS_MAX && !param_info(f, kernel, n, &offset, &size))
+		n++;
+	return n;
+}
+
+/* A kernel of a library may be passed as a function; the driver says which of
+ * the two the handle is by refusing the other's name. */
+static const char *name_of(CUfunction f, bool *kernel)
+{
+	const char *name = NULL;
+
+	*kernel = false;
+	if (hz_cu_has(HZ_CU_cuFuncGetName) &&
+	    !HZ_REAL(cuFuncGetName)(&name, f) && name)
+		return name;
+	if (hz_cu_has(HZ_CU_cuKernelGetName) &&
+	    !HZ_REAL(cuKernelGetName)(&name, (CUkernel)f) && name) {
+		*kernel = true;
+		return name;
+	}
+	return NULL;
+}
+
+static uint32_t number_of(CUfunction f, const char *name)
+{
+	char text[32];
+
+	if (name)
+		return hz_gpu_kernel(name);
+	hz_format(text, sizeof(text), "%p", (void *)f);
+	return hz_gpu_kernel(text);
+}
+
+static struct hz_cu_func *ask(CUfunction f, uint32_t now)
+{
+	bool kernel;
+	const char *name = name_of(f, &kernel);
+	bool known = hz_cu_has(kernel ? HZ_CU_cuKernelGetParamInfo
+				      : HZ_CU_cuFuncGetParamInfo);
+	unsigned n = known ? count_params(f, kernel) : 0;
+	struct hz_cu_func *x = take(n);
+
+	if (!x)
+		return NULL;
+	*x = (struct hz_cu_func){.f = f,
+				 .generation = now,
+				 .kernel = number_of(f, name),
+				 .n = (uint16_t)n,
+				 .known = known};
+	for (unsigned i = 0; i < n; i++) {
+		size_t offset = 0, size = 0;
+
+		param_info(f, kernel, i, &offset, &size);
+		x->param[i].offset = (uint32_t)offset;
+		x->param[i].size = (uint32_t)size;
+	}
+	return x;
+}
+
+/* ---- the table ---- */
+
+static struct hz_cu_func **slot_of(CUfunction f, struct hz_cu_func **found)
+{
+	uint32_t at = (uint32_t)((uintptr_t)f * 0x9e3779b97f4a7c15ull >> 49);
+
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct hz_cu_func **s = &slots[(at + i) % SLOTS];
+
+		*found = __atomic_load_n(s, __ATOMIC_ACQUIRE);
+		if (!*found || (*found)->f == f)
+			return s;
+	}
+	return NULL;
+}
+
+const struct hz_cu_func *hz_cu_func(CUfunction f)
+{
+	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+	struct hz_cu_func *x = NULL, **slot;
+
+	if (hz_unlikely(!__atomic_load_n(&slots, __ATOMIC_ACQUIRE)) &&
+	    !reserve())
+		return NULL;
+	slot = slot_of(f, &x);
+	if (hz_likely(x && x->generation == now && x->f == f))
+		return x;
+	if (!slot || hz_gpu_capturing())
+		return NULL;
+	x = ask(f, now);
+	/* Two threads may have asked: the same answer twice, or two handles
+	 * for one slot, of which one is asked again. */
+	if (x)
+		__atomic_store_n(slot, x, __ATOMIC_RELEASE);
+	return x;
+}

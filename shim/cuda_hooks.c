@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hooks, made from cuda_hooks.def, and the driver's own way to its
+ * functions: cuGetProcAddress. The driver chooses the function, for the
+ * version and the flags that the caller gave; if there is a hook of exactly
+ * that function, the caller gets it instead.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <string.h>
+#include "cuda_hooks.h"
+#include "base/util.h"
+
+#define CALL(name_) HZ_REAL(name_) HZ_ARGS_##name_
+#define OFF	    hz_unlikely(!__atomic_load_n(&hz_gpu_on, __ATOMIC_ACQUIRE))
+
+#define HZ_HOOK_AROUND(name_, before_, after_)       \
+	static CUresult hook_##name_ HZ_SIG_##name_  \
+	{                                            \
+		struct hz_gpu_taken taken = {0};     \
+		CUresult rc;                         \
+                                                     \
+		if (OFF)                             \
+			return CALL(name_);          \
+		before_;                             \
+		rc = CALL(name_);                    \
+		if (rc != CUDA_SUCCESS)              \
+			hz_gpu_put_back(&taken);     \
+		else                                 \
+			after_;                      \
+		return rc;                           \
+	}
+#define HZ_HOOK_FREE(name_, pointer_) \
+	HZ_HOOK_AROUND(name_, hz_gpu_take(pointer_, &taken), (void)0)
+#define HZ_HOOK_ALWAYS(name_, what_)                \
+	static CUresult hook_##name_ HZ_SIG_##name_ \
+	{                                           \
+		CUresult rc = CALL(name_);          \
+                                                    \
+		if (!OFF)                           \
+			what_;                      \
+		return rc;                          \
+	}
+#define HZ_HOOK(name_, what_)                           \
+	static CUresult hook_##name_ HZ_SIG_##name_     \
+	{                                               \
+		CUresult rc = CALL(name_);              \
+                                                        \
+		if (hz_likely(rc == CUDA_SUCCESS) && !OFF) \
+			what_;                          \
+		return rc;                              \
+	}
+#define HZ_HOOK_OWN(name_, function_)
+#define HZ_CALL(name_, why_)
+#include "cuda_hooks.def"
+#undef HZ_HOOK_AROUND
+#undef HZ_HOOK_FREE
+#undef HZ_HOOK_ALWAYS
+#undef HZ_HOOK
+#undef HZ_HOOK_OWN
+
+#define ROW(name_, function_)		 {HZ_CU_##name_, (hz_cu_fn)function_},
+#define HZ_HOOK(name_, what_)		 ROW(name_, hook_##name_)
+#define HZ_HOOK_ALWAYS(name_, what_)	 ROW(name_, hook_##name_)
+#define HZ_HOOK_FREE(name_, pointer_)	 ROW(name_, hook_##name_)
+#define HZ_HOOK_AROUND(name_, b_, a_)	 ROW(name_, hook_##name_)
+#define HZ_HOOK_OWN(name_, function_)	 ROW(name_, function_)
+const struct hz_cu_hook hz_cu_hooks[] = {
+#include "cuda_hooks.def"
+};
+const unsigned hz_cu_hook_count = hz_array_len(hz_cu_hooks);
+
+/* Is a function hooked that is asked for by this name? */
+static bool is_family(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (unsigned i = 0; i < hz_cu_hook_count; i++) {
+		const char *hooked = hz_cu_names[hz_cu_hooks[i].i];
+
+		if (!strncmp(hooked, name, len) &&
+		    (!hooked[len] || !strncmp(hooked + len, "_v", 2) ||
+		     !strncmp(hooked + len, "_pt", 3)))
+			return true;
+	}
+	return false;
+}
+
+static void replace(CUresult rc, const char *name, void **pfn)
+{
+	void *hook;
+
+	if (rc != CUDA_SUCCESS || !pfn || !*pfn || OFF)
+		return;
+	hook = hz_cu_hook_of(*pfn);
+	if (hook == *pfn && name && is_family(name))
+		hz_gpu_unhooked();
+	*pfn = hook;
+}
+
+CUresult hz_cu_get_proc_address HZ_SIG_cuGetProcAddress
+{
+	CUresult rc = CALL(cuGetProcAddress);
+
+	replace(rc, symbol, pfn);
+	return rc;
+}
+
+CUresult hz_cu_get_proc_address_v2 HZ_SIG_cuGetProcAddress_v2
+{
+	CUresult rc = CALL(cuGetProcAddress_v2);
+
+	replace(rc, symbol, pfn);
+	return rc;
+}
+
+/* These end a capture; with any other answer it goes on, or there was none. */
+void hz_cu_capture_end(CUresult rc)
+{
+	enum { INVALIDATED = 901, UNJOINED = 904 };
+
+	if (rc == CUDA_SUCCESS || rc == INVALIDATED || rc == UNJOINED)
+		hz_gpu_capture(-1);
+}

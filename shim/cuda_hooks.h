@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the rows of cuda_hooks.def call. Each function is called after the
+ * driver's success unless it says otherwise, on the program's thread, with no
+ * lock held; it may call the driver.
+ */
+#ifndef HZ_CUDA_HOOKS_H
+#define HZ_CUDA_HOOKS_H
+
+#include <stdbool.h>
+#include "cuda_abi.h"
+#include "cuda_real.h"
+#include "cuda_sigs.h"
+#include "engine/gpu.h"
+
+#define HZ_PTR(p_)   ((CUdeviceptr)(uintptr_t)(p_))
+#define HZ_AS_3D(p_) ((const CUDA_MEMCPY3D *)(const void *)(p_))
+
+/* ---- cuda_hooks.c ---- */
+CUresult hz_cu_get_proc_address HZ_SIG_cuGetProcAddress;
+CUresult hz_cu_get_proc_address_v2 HZ_SIG_cuGetProcAddress_v2;
+/* Whatever the answer was. */
+void hz_cu_capture_end(CUresult rc);
+
+/* ---- cuda_memory.c ---- */
+void hz_cu_alloc(CUdeviceptr p, size_t bytes, enum hz_gpu_origin origin);
+/* Is a capture of this stream open? */
+bool hz_cu_capturing(CUstream stream, bool own);
+/* On a stream; `own` says which default stream 0 is. */
+void hz_cu_alloc_on(CUdeviceptr p, size_t bytes, enum hz_gpu_origin origin,
+		    CUstream stream, bool own);
+/* Before the call. */
+void hz_cu_free_on(struct hz_gpu_taken *taken, CUdeviceptr p, CUstream stream,
+		   bool own);
+/* It came from elsewhere, and only the driver knows its size. */
+void hz_cu_imported(CUdeviceptr p);
+void hz_cu_global(const CUdeviceptr *p, const size_t *bytes,
+		  const void *module);
+/* Before the call: handles of the module's functions may come again. */
+void hz_cu_unload(const void *module);
+void hz_cu_gone(uint64_t context);
+/* The device's primary context, 0 if there is none. Before the call. */
+uint64_t hz_cu_primary(CUdevice dev);
+void hz_cu_primary_gone(CUdevice dev, uint64_t context);
+
+void hz_cu_copy_2d(const CUDA_MEMCPY2D *c);
+void hz_cu_copy_3d(const CUDA_MEMCPY3D *c);
+void hz_cu_copy_batch(const CUdeviceptr *to, const CUdeviceptr *from,
+		      const size_t *bytes, size_t n);
+void hz_cu_copy_3d_batch(size_t n, const CUDA_MEMCPY3D_BATCH_OP *op);
+/* The first byte that a side of the copy touches, 0 for arrays. */
+CUdeviceptr hz_cu_copy_3d_to(const CUDA_MEMCPY3D *c);
+CUdeviceptr hz_cu_copy_3d_from(const CUDA_MEMCPY3D *c);
+
+/* ---- cuda_func.c: what is known of a kernel ---- */
+struct hz_cu_func {
+	CUfunction f;
+	uint32_t generation; /* of all modules, when it was asked */
+	uint32_t kernel;     /* its number */
+	uint16_t n;	     /* arguments */
+	bool known;	     /* n and param are right */
+	struct hz_cu_param {
+		uint32_t offset, size;
+	} param[];
+};
+/* NULL: nothing may be known now. */
+const struct hz_cu_func *hz_cu_func(CUfunction f);
+void hz_cu_func_forget(void);
+
+/* ---- cuda_launch.c ---- */
+/* In a capture nothing is launched: the graph's nodes are read later. */
+void hz_cu_launch_on(CUstream stream, bool own, CUfunction f, void **params,
+		     void **extra);
+void hz_cu_launch_many(const CUDA_LAUNCH_PARAMS *list, unsigned n);
+
+/* Words of arguments that may be addresses, handed on in portions. */
+struct hz_cu_words {
+	void (*full)(struct hz_cu_words *w);
+	const void *exec; /* for a graph */
+	uint32_t kernel;  /* for a launch */
+	bool first;
+	uint32_t n;
+	uint64_t low, span; /* of all addresses */
+	uint64_t word[512];
+};
+/* False if the arguments cannot be read. What is left in w->word was not
+ * handed on yet. */
+bool hz_cu_gather(struct hz_cu_words *w, CUfunction f, void **params,
+		  void **extra);
+
+/* ---- cuda_graph.c ---- */
+void hz_cu_graph_made(CUgraphExec exec, CUgraph graph);
+void hz_cu_graph_add(CUgraphExec exec, CUgraph graph);
+void hz_cu_graph_node(const CUgraphNodeParams *p);
+void hz_cu_graph_params(CUgraphExec exec, const CUgraphNodeParams *p);
+void hz_cu_graph_kernel(CUgraphExec exec, CUfunction f, void **params,
+			void **extra);
+void hz_cu_graph_copy(CUgraphExec exec, const CUDA_MEMCPY3D *c);
+
+#endif

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+#
+# Sourced by the scripts of this folder. $tmp goes away; $here is where the
+# programs are; $SOFTCUDA is the software driver, or the test is skipped.
+name=$(basename "$0" .sh)
+: "${top_builddir:=.}"
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+
+skip()
+{
+	echo "$name: skipped: $*" >&2
+	exit 77
+}
+
+fail()
+{
+	echo "$name: $*" >&2
+	exit 1
+}
+
+here=${TEST_CUDA_DIR:-$top_builddir/tests/cuda}
+[ -r "${HORIZON_PRELOAD:-}" ] || skip "no preload library (HORIZON_PRELOAD)"
+unset HORIZON_GPU HORIZON_ENABLE HORIZON_CONF LD_PRELOAD
+command -v timeout >/dev/null || skip "no timeout"
+
+need_driver()
+{
+	if [ -z "${SOFTCUDA:-}" ]; then
+		for file in "$top_builddir/tests/softcuda/.libs/libcuda.so.1" \
+			"$top_builddir/tests/softcuda/libcuda.so.1"; do
+			[ -r "$file" ] && SOFTCUDA=$file
+		done
+	fi
+	[ ! -d "${SOFTCUDA:-}" ] || SOFTCUDA=$SOFTCUDA/libcuda.so.1
+	[ -r "${SOFTCUDA:-}" ] || skip "no software driver (SOFTCUDA)"
+	case $SOFTCUDA in /*) ;; *) SOFTCUDA=$PWD/$SOFTCUDA ;; esac
+	mkdir -p "$tmp/lib"
+	ln -sf "$SOFTCUDA" "$tmp/lib/libcuda.so.1"
+	ln -sf "$SOFTCUDA" "$tmp/lib/software-driver.so"
+	for dir in .libs .; do
+		[ -r "$here/$dir/libtestmodule.so" ] &&
+			TEST_MODULE=$here/$dir/libtestmodule.so
+	done
+	SOFTCUDA_SELF=$tmp/lib/software-driver.so
+	export SOFTCUDA TEST_MODULE SOFTCUDA_SELF
+}
+
+# program NAME: the program itself; libtool's wrapper is a shell.
+program()
+{
+	if [ -x "$here/.libs/$1" ]; then
+		echo "$here/.libs/$1"
+	else
+		echo "$here/$1"
+	fi
+}
