@@ -10,11 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/knobs.h"
+#include "base/log.h"
 #include "run.h"
 
-#define PRELOAD_NAME "libhorizon-preload.so"
+/* Another library has the names of the CUDA driver. */
+static const char *preload_name(void)
+{
+	return hz_knobs.gpu == HZ_GPU_KNOB_OFF ? "libhorizon-preload.so"
+					       : "libhorizon-cuda.so";
+}
 
-/* `relative` to the directory of this executable, NULL if nothing is there. */
+/* In the directory `relative` to that of this executable; NULL if it is not
+ * there. */
 static char *beside_us(const char *relative)
 {
 	char exe[PATH_MAX], *path, *real;
@@ -24,7 +31,7 @@ static char *beside_us(const char *relative)
 		return NULL;
 	exe[n] = '\0';
 	*strrchr(exe, '/') = '\0';
-	if (asprintf(&path, "%s/%s", exe, relative) < 0)
+	if (asprintf(&path, "%s/%s/%s", exe, relative, preload_name()) < 0)
 		return NULL;
 	real = realpath(path, NULL);
 	free(path);
@@ -36,10 +43,8 @@ static char *beside_us(const char *relative)
 const char *run_find_preload(void)
 {
 	static const char *const places[] = {
-		"../shim/.libs/" PRELOAD_NAME,
-		"../../shim/.libs/" PRELOAD_NAME,
-		"../lib/horizon/" PRELOAD_NAME,
-	};
+		"../shim/.libs", "../../shim/.libs", "../lib/horizon"};
+	static char installed[PATH_MAX];
 	const char *forced = secure_getenv("HORIZON_PRELOAD");
 	const char *found;
 
@@ -48,8 +53,10 @@ const char *run_find_preload(void)
 	for (unsigned i = 0; i < 2; i++)
 		if ((found = beside_us(places[i])))
 			return found;
-	if (!access(HZ_PKGLIBDIR "/" PRELOAD_NAME, R_OK))
-		return HZ_PKGLIBDIR "/" PRELOAD_NAME;
+	hz_format(installed, sizeof(installed), "%s/%s", HZ_PKGLIBDIR,
+		  preload_name());
+	if (!access(installed, R_OK))
+		return installed;
 	return beside_us(places[2]);
 }
 
@@ -68,7 +75,7 @@ const char *run_preload(void)
 		cli_die(&run_cli, RUN_FAILED,
 			"%s/%s: not found, run 'make install' or set "
 			"HORIZON_PRELOAD to the library",
-			HZ_PKGLIBDIR, PRELOAD_NAME);
+			HZ_PKGLIBDIR, preload_name());
 	full = realpath(path, NULL);
 	if (full)
 		path = full;

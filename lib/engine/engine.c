@@ -339,6 +339,8 @@ static void *aux_main(void *arg)
 						       : HZ_MODE_IO_THREADS,
 			      "");
 	hz_lock(&e->lock);
+	if (rc < 0)
+		hz_record_stop();
 	boot.ok = rc == 0;
 	boot.answered = true;
 	pthread_cond_broadcast(&e->answered);

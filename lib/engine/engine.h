@@ -319,6 +319,8 @@ void hz_engine_unused(struct hz_engine *e, uint32_t b);
 /* Begin the file that the knob trace_file names, if it does; what is wrong
  * with it is said, and the program goes on without. In hz-aux. */
 void hz_record_open(struct hz_engine *e, bool child);
+/* Nothing is recorded any more: there are no threads to write it. */
+void hz_record_stop(void);
 /* All events so far into the file. In hz-aux; the lock is held, and dropped
  * meanwhile. */
 void hz_record_write(struct hz_engine *e);

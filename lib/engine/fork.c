@@ -308,6 +308,7 @@ static void restart(struct hz_engine *e)
 {
 	bool needed;
 
+	hz_record_stop(); /* the parent's; restarting begins another */
 	hz_stats_child();
 	hz_rows_child();
 	hz_slots_fork_child(e->slots);

@@ -24,10 +24,9 @@
 #include "policy/trace_file.h"
 
 /* Chunks that wait for hz-aux. One side is filled while the other is written.
- */
-#define SIDE_BYTES ((size_t)1 << 20)
-/* From here on hz-aux is called; its tick is a second. */
-#define SIDE_CALL (SIDE_BYTES / 2)
+ * Address space only: hz-aux is called long before a side is full. */
+#define SIDE_BYTES ((size_t)64 << 20)
+#define SIDE_CALL  ((size_t)512 << 10)
 
 struct side {
 	uint8_t *bytes;
@@ -43,6 +42,7 @@ static struct {
 	off_t end;	  /* of the file, with all that waits */
 	uint64_t began;	  /* ns: time 0 of the trace */
 	int fd;		  /* of the engine's descriptor table */
+	pid_t pid;	  /* whose threads write it */
 	bool on;
 } rec = {.fd = -1};
 
@@ -77,8 +77,9 @@ static int write_side(struct side *s)
 	return rc;
 }
 
-/* The writer's chunk. The disk is waited for only when it is slower than the
- * program: an event is never lost. */
+/* The writer's chunk. A side is full only if the disk takes nothing any more;
+ * the engine's threads wait for it then. Threads of the program cannot: the
+ * descriptor is not in their table. */
 static int put(void *arg, const void *bytes, size_t len)
 {
 	struct hz_engine *e = arg;
@@ -86,7 +87,9 @@ static int put(void *arg, const void *bytes, size_t len)
 	int rc = 0;
 
 	if (s->used + len > SIDE_BYTES)
-		rc = write_side(s);
+		rc = hz_log_apart ? write_side(s) : -ENOBUFS;
+	if (rc)
+		return rc;
 	if (!s->used)
 		s->at = rec.end;
 	memcpy(s->bytes + s->used, bytes, len);
@@ -94,7 +97,7 @@ static int put(void *arg, const void *bytes, size_t len)
 	rec.end += (off_t)len;
 	if (s->used > SIDE_CALL)
 		pthread_cond_signal(&e->asked);
-	return rc;
+	return 0;
 }
 
 /* In hz-aux. A name that is taken, or any for a forked child, gets the pid. */
@@ -142,7 +145,13 @@ void hz_record_open(struct hz_engine *e, bool child)
 			.bytes = mem + HZ_TF_BUFFER + i * SIDE_BYTES};
 	rec.end = 0;
 	rec.began = hz_os.now();
+	rec.pid = getpid();
 	rec.on = !hz_tf_start(&rec.writer, mem, HZ_TF_BUFFER, put, e);
+}
+
+void hz_record_stop(void)
+{
+	rec.on = false;
 }
 
 static void add(const struct hz_tf_event *event)
@@ -168,7 +177,7 @@ void hz_engine_used(struct hz_engine *e, uint32_t b, enum hz_access how,
 void hz_engine_unused(struct hz_engine *e, uint32_t b)
 {
 	hz_plan_forget(e->plan, b);
-	if (hz_unlikely(rec.on))
+	if (hz_unlikely(rec.on) && e->blk[b].state != HZ_BLK_ZERO)
 		add(&(struct hz_tf_event){.kind = HZ_TF_FREE,
 					  .now = hz_os.now() - rec.began,
 					  .id = b | HZ_TF_HOST});
@@ -181,7 +190,11 @@ void hz_record_write(struct hz_engine *e)
 
 	if (!rec.on)
 		return;
-	hz_tf_flush(&rec.writer);
+	rc = hz_tf_flush(&rec.writer);
+	if (rc) {
+		give_up(rc);
+		return;
+	}
 	s = &rec.side[rec.filling];
 	if (!s->used)
 		return;
@@ -201,6 +214,9 @@ void hz_arena_end(void)
 
 	if (!*hz_knobs.trace_file ||
 	    __atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != HZ_RUNNING)
+		return;
+	/* A child that was made without fork(3) has no threads of ours. */
+	if (getpid() != rec.pid)
 		return;
 	hz_gate_enter(&gate);
 	hz_engine_call(&req);

@@ -37,7 +37,7 @@ same 0 horizon-run --ram 64M --store "$store" --trace "$trace" \
 seen=$(uses "$trace")
 [ "$seen" -ge $blocks ] || fail "only $seen faults"
 
-# Not horizon-run's: an old file is not touched, the new one has a number.
+# An old file is not touched, the new one has a number.
 echo old >"$tmp/other"
 # shellcheck disable=SC2086
 same 0 env HORIZON_TRACE_FILE="$tmp/other" horizon-run --ram 64M \
@@ -67,6 +67,17 @@ wait_for some_uses
 kill -9 $!
 wait $! 2>/dev/null || :
 some_uses || fail "a killed process leaves a trace that cannot be read"
+
+# Descriptors are the engine's, and who has no engine does not wait for it.
+run 0 horizon-run --ram 64M --store "$store" --trace "$trace" \
+	"$programs/trace_ends" "$tmp/victim"
+[ "$(uses "$trace")" -gt 0 ] || fail "trace_ends left no trace"
+
+# An inner run leaves the trace of the outer one alone.
+# shellcheck disable=SC2086
+run 0 horizon-run --ram 64M --store "$store" --trace "$trace" \
+	sh -c 'horizon-run true && exec "$@"' sh "$sweep" $args
+[ "$(uses "$trace")" -ge $blocks ] || fail "the inner run took the trace"
 
 for bad in "$tmp" /dev/null /proc/none; do
 	horizon-run --ram 64M --store "$store" --trace "$bad" true \
