@@ -49,7 +49,7 @@ struct hz_knobs {
 /* One enum per ENUM knob, in the order of its words. */
 enum { HZ_FAULT_AUTO, HZ_FAULT_MOVE, HZ_FAULT_OFF };
 enum { HZ_IO_AUTO, HZ_IO_URING, HZ_IO_THREADS };
-enum { HZ_GPU_KNOB_OBSERVE, HZ_GPU_KNOB_OFF };
+enum { HZ_GPU_KNOB_OFF, HZ_GPU_KNOB_OBSERVE };
 enum { HZ_TRACE_FAULTS, HZ_TRACE_FULL };
 
 struct hz_knob_row {

@@ -5,7 +5,7 @@
  * arguments again and again, with a step of 1000 different ones, and with
  * arguments that never come again.
  *
- *   LD_PRELOAD=libhorizon-preload.so \
+ *   LD_PRELOAD=libhorizon-cuda.so HORIZON_GPU=observe \
  *   HORIZON_CUDA_DRIVER=.../libfakecuda.so bench/cuda-launch
  *
  * HORIZON_GPU=off gives the price of the loop itself.

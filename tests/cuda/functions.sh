@@ -21,8 +21,11 @@ fail()
 }
 
 here=${TEST_CUDA_DIR:-$top_builddir/tests/cuda}
-[ -r "${HORIZON_PRELOAD:-}" ] || skip "no preload library (HORIZON_PRELOAD)"
-unset HORIZON_GPU HORIZON_ENABLE HORIZON_CONF LD_PRELOAD
+HORIZON_PRELOAD=${HORIZON_PRELOAD%/*}/libhorizon-cuda.so
+HORIZON_GPU=observe
+export HORIZON_PRELOAD HORIZON_GPU
+[ -r "$HORIZON_PRELOAD" ] || skip "no preload library (HORIZON_PRELOAD)"
+unset HORIZON_ENABLE HORIZON_CONF LD_PRELOAD
 command -v timeout >/dev/null || skip "no timeout"
 
 need_driver()

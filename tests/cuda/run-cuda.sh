@@ -18,7 +18,10 @@ fi
 	echo "$name: skipped: no software driver (SOFTCUDA)" >&2
 	exit 77
 }
-[ -r "${HORIZON_PRELOAD:-}" ] || {
+HORIZON_PRELOAD=${HORIZON_PRELOAD%/*}/libhorizon-cuda.so
+HORIZON_GPU=observe
+export HORIZON_PRELOAD HORIZON_GPU
+[ -r "$HORIZON_PRELOAD" ] || {
 	echo "$name: skipped: no preload library (HORIZON_PRELOAD)" >&2
 	exit 77
 }
@@ -36,7 +39,7 @@ LD_LIBRARY_PATH=$tmp${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 SOFTCUDA_SELF=$tmp/software-driver.so
 SOFTCUDA_LAG=${SOFTCUDA_LAG:-2}
 export LD_LIBRARY_PATH SOFTCUDA_SELF SOFTCUDA_LAG TEST_MODULE SOFTCUDA
-unset HORIZON_GPU HORIZON_ENABLE HORIZON_CONF
+unset HORIZON_ENABLE HORIZON_CONF
 
 # The program itself, not libtool's wrapper: that one is a shell.
 real=$(dirname "$program")/.libs/$(basename "$program")

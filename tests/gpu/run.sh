@@ -10,7 +10,7 @@
 # stderr. Each item has a time limit, and one that is cut short says what it
 # knew. Nothing fills the card, and no clock or mode of it is changed.
 #
-# HORIZON_PRELOAD  path of libhorizon-preload.so; items 1, 7 and 8 run without
+# HORIZON_PRELOAD  path of libhorizon-cuda.so; items 1, 7 and 8 run without
 #                  it too and say "shim": null
 # HORIZON_GPU      what the shim is to do in those items (observe)
 # HORIZON_RUN      path of horizon-run, for the report in item 7
