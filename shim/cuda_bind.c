@@ -8,6 +8,11 @@
  * realpath) came from the interposed malloc, and the C library's free does not
  * know it. Ours knows both: the slots through which the driver calls free and
  * realloc are filled with what an ordinary dlopen would have put there.
+ *
+ * Another allocator, of the program or preloaded, does not know what the C
+ * library's malloc gave. With one the driver is opened as any library, so that
+ * one allocator serves all from the first instruction; then its calls of its
+ * own functions, and of those that map memory, are led past us.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -29,8 +34,19 @@
 			(type_) == R_AARCH64_GLOB_DAT)
 #endif
 
-static const char *const wanted[] = {"free", "realloc", "reallocarray",
-				     "malloc_usable_size"};
+static const char *const frees[] = {"free", "realloc", "reallocarray",
+				    "malloc_usable_size"};
+static const char *const maps[] = {
+	"mmap",	    "mmap64",  "munmap",	"mremap",
+	"mprotect", "madvise", "posix_madvise", "mlock",
+	"mlock2",   "munlock", "mlockall",	"munlockall",
+	"msync",    "shmat",   "vmsplice",	"dlopen"};
+
+struct binding {
+	const struct link_map *map;
+	void *handle;
+	bool deep;
+};
 
 struct tables {
 	const ElfW(Sym) *sym;
@@ -80,7 +96,30 @@ static void fill(void **slot, void *value)
 		__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 }
 
-static void bind_one(const struct link_map *map, const struct tables *t,
+static bool is_in(const char *name, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name, list[i]))
+			return true;
+	return false;
+}
+
+/* What a call of this name is to reach; NULL: what it reaches now. */
+static void *target(const struct binding *b, const char *name)
+{
+	if (b->deep)
+		return is_in(name, frees, hz_array_len(frees))
+			       ? dlsym(RTLD_DEFAULT, name)
+			       : NULL;
+	if (is_in(name, maps, hz_array_len(maps)))
+		return dlsym(RTLD_NEXT, name);
+	if (name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' &&
+	    name[2] <= 'Z')
+		return dlsym(b->handle, name);
+	return NULL;
+}
+
+static void bind_one(const struct binding *b, const struct tables *t,
 		     const ElfW(Rela) *r)
 {
 	const char *name;
@@ -88,16 +127,14 @@ static void bind_one(const struct link_map *map, const struct tables *t,
 	if (!IS_SLOT(ELF64_R_TYPE(r->r_info)))
 		return;
 	name = t->str + t->sym[ELF64_R_SYM(r->r_info)].st_name;
-	for (size_t i = 0; i < hz_array_len(wanted); i++)
-		if (!strcmp(name, wanted[i]))
-			fill((void **)(map->l_addr + r->r_offset),
-			     dlsym(RTLD_DEFAULT, name));
+	fill((void **)(b->map->l_addr + r->r_offset), target(b, name));
 }
 
-void hz_cu_bind(const void *link_map)
+void hz_cu_bind(const void *link_map, void *handle, int how)
 {
-	const struct link_map *map = link_map;
-	struct tables t = read_tables(map);
+	const struct binding b = {
+		.map = link_map, .handle = handle, .deep = how != 0};
+	struct tables t = read_tables(b.map);
 
 	if (!t.sym || !t.str)
 		return;
@@ -105,6 +142,24 @@ void hz_cu_bind(const void *link_map)
 		size_t n = t.rela[k] ? t.bytes[k] / sizeof(*t.rela[k]) : 0;
 
 		for (size_t i = 0; i < n; i++)
-			bind_one(map, &t, &t.rela[k][i]);
+			bind_one(&b, &t, &t.rela[k][i]);
 	}
+}
+
+static const void *object_of(const void *p)
+{
+	Dl_info in;
+
+	return p && dladdr(p, &in) ? in.dli_fbase : NULL;
+}
+
+int hz_cu_bind_how(void)
+{
+	const void *first = object_of(dlsym(RTLD_DEFAULT, "free"));
+	const void *next = object_of(dlsym(RTLD_NEXT, "free"));
+	const void *libc = object_of(dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+
+	return first == object_of((const void *)maps) && next == libc
+		       ? RTLD_DEEPBIND
+		       : 0;
 }

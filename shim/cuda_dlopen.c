@@ -4,6 +4,7 @@
  * us to everybody who asks for "libcuda.so.1"; what remains is:
  *   "libcuda.so", or a path of the driver: asks for "libcuda.so.1" instead,
  *     after the file was kept as the one to open;
+ *   a path of another file than the driver that is open: as it is;
  *   no driver on this machine: the call must fail as without us;
  *   Horizon is off: the driver itself.
  * Every other name is passed on as it is. dlsym is not interposed: whoever
@@ -13,7 +14,9 @@
 #include "config.h"
 #endif
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cuda_real.h"
 #include "engine/gpu.h"
@@ -31,14 +34,61 @@ static bool is_driver(const char *file)
 		strspn(name + 10, "0123456789.") == strlen(name + 10));
 }
 
+static const char *strings_of(const struct dl_phdr_info *in,
+			      const ElfW(Dyn) *d)
+{
+	for (; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_STRTAB)
+			return (const char *)(d->d_un.d_ptr < in->dlpi_addr
+						      ? d->d_un.d_ptr +
+								in->dlpi_addr
+						      : d->d_un.d_ptr);
+	return NULL;
+}
+
+static bool needs(const struct dl_phdr_info *in, const ElfW(Dyn) *d)
+{
+	const char *strings = strings_of(in, d);
+
+	for (; strings && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED &&
+		    !strcmp(strings + d->d_un.d_val, "libcuda.so.1"))
+			return true;
+	return false;
+}
+
+static int object_needs(struct dl_phdr_info *in, size_t size, void *arg)
+{
+	for (int i = 0; i < in->dlpi_phnum; i++)
+		if (in->dlpi_phdr[i].p_type == PT_DYNAMIC &&
+		    needs(in, (const ElfW(Dyn) *)(in->dlpi_addr +
+						  in->dlpi_phdr[i].p_vaddr)))
+			return 1;
+	return 0;
+}
+
+/* Without us, would it be? If somebody opened or called it, or is linked with
+ * it. */
+static bool is_loaded(void)
+{
+	return hz_cu_is_open() || dl_iterate_phdr(object_needs, NULL);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
+}
+
 const char *hz_cu_dlopen_name(const char *file, int flags)
 {
 	bool path;
 
 	if (!file || !is_driver(file))
 		return file;
-	/* "Is it loaded?" By somebody who has called it, that is. */
-	if ((flags & RTLD_NOLOAD) && !hz_cu_is_open())
+	if ((flags & RTLD_NOLOAD) && !is_loaded())
 		return "libcuda.so.1 (not loaded)";
 	path = strchr(file, '/') != NULL;
 	if (path && access(file, R_OK))
@@ -47,6 +97,8 @@ const char *hz_cu_dlopen_name(const char *file, int flags)
 		hz_cu_suggest(file);
 	if (!hz_cu_driver())
 		return path ? file : "libcuda.so.1 (no driver on this machine)";
+	if (path && !same_file(file, hz_cu_driver_path()))
+		return file;
 	if (!hz_gpu_watching())
 		return path || !strcmp(file, "libcuda.so")
 			       ? file

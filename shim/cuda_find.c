@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the driver may lie: the knob, what the program named itself,
- * LD_LIBRARY_PATH, the loader's cache, the usual directories.
+ * Where the driver may lie: the knob, what the program named itself, where the
+ * loader looks for the program's libraries (its RPATH or RUNPATH, and
+ * LD_LIBRARY_PATH as it was at the start), the loader's cache, the usual
+ * directories.
  *
- * The loader cannot be asked: it would give us ourselves, who have the name.
+ * The loader cannot be asked for the file: it would give us ourselves, who
+ * have the name. It can be asked for its directories.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,7 +56,6 @@ static bool exists(const char *path)
 	return true;
 }
 
-/* `dir` ends at `len`. An empty entry of a search path is ".". */
 static bool try_dir(const char *dir, size_t len, bool (*fn)(const char *))
 {
 	char path[1024];
@@ -64,28 +67,51 @@ static bool try_dir(const char *dir, size_t len, bool (*fn)(const char *))
 	return exists(path) && fn(path);
 }
 
-static const char *library_path(void)
+static bool is_usual(const char *dir)
 {
-	static const char key[] = "LD_LIBRARY_PATH=";
-
-	for (char **e = environ; e && *e; e++)
-		if (!strncmp(*e, key, sizeof(key) - 1))
-			return *e + sizeof(key) - 1;
-	return "";
+	for (size_t i = 0; i < hz_array_len(usual); i++)
+		if (!strcmp(dir, usual[i]))
+			return true;
+	return false;
 }
 
-static bool try_library_path(bool (*fn)(const char *))
+/* The list ends with directories of the system; their turn is after the
+ * cache. */
+static bool try_dirs(Dl_serinfo *list, bool (*fn)(const char *))
 {
-	const char *p = library_path();
+	unsigned n = list->dls_cnt;
 
-	while (*p) {
-		size_t len = strcspn(p, ":;");
+	while (n && is_usual(list->dls_serpath[n - 1].dls_name))
+		n--;
+	for (unsigned i = 0; i < n; i++) {
+		const char *dir = list->dls_serpath[i].dls_name;
 
-		if (try_dir(p, len, fn))
+		if (try_dir(dir, strlen(dir), fn))
 			return true;
-		p += len + (p[len] != '\0');
 	}
 	return false;
+}
+
+static bool try_search_path(bool (*fn)(const char *))
+{
+	void *(*open)(const char *, int) =
+		(void *(*)(const char *, int))hz_cu_next_dlopen();
+	void *program = open(NULL, RTLD_NOW);
+	Dl_serinfo size, *list = NULL;
+	bool found = false;
+
+	if (!program)
+		return false;
+	if (!dlinfo(program, RTLD_DI_SERINFOSIZE, &size))
+		list = hz_os_reserve(size.dls_size);
+	if (list) {
+		*list = size;
+		found = !dlinfo(program, RTLD_DI_SERINFO, list) &&
+			try_dirs(list, fn);
+		hz_os.munmap(list, size.dls_size);
+	}
+	dlclose(program);
+	return found;
 }
 
 /* ---- the loader's cache, format 1.1 ---- */
@@ -158,7 +184,7 @@ bool hz_cu_find(const char *hint, bool (*fn)(const char *path))
 		       "%s is no CUDA driver (knob cuda_driver)",
 		       hz_knobs.cuda_driver);
 	}
-	if ((hint && fn(hint)) || try_library_path(fn) || try_cache(fn))
+	if ((hint && fn(hint)) || try_search_path(fn) || try_cache(fn))
 		return true;
 	for (size_t i = 0; i < hz_array_len(usual); i++)
 		if (try_dir(usual[i], strlen(usual[i]), fn))

@@ -4,9 +4,11 @@
  * of the driver once a handle, outside of captures, where a kernel that is
  * loaded lazily may not be touched.
  *
- * The table is read without a lock. Entries are never changed, only replaced:
- * a handle may stand for another kernel after a module was unloaded, and what
- * is older than the last unloading is asked again.
+ * The table is read without a lock. What an entry says is never changed: a
+ * handle may stand for another kernel after a module was unloaded, and what is
+ * older than the last unloading is asked again. If the answer is the same, the
+ * entry is as good as new; else another takes its place, and its memory is
+ * not used again, since somebody may still be reading it.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -24,7 +26,7 @@
 static struct hz_cu_func **slots; /* reserved at the first launch */
 static char *arena;
 static size_t arena_used;
-static uint32_t generation;
+static uint32_t generation = 1;
 
 void hz_cu_func_forget(void)
 {
@@ -48,6 +50,11 @@ static bool reserve(void)
 					 __ATOMIC_RELAXED))
 		hz_os.munmap(table, SLOTS * sizeof(*slots));
 	return true;
+}
+
+static bool full(void)
+{
+	return __atomic_load_n(&arena_used, __ATOMIC_RELAXED) >= ARENA;
 }
 
 static struct hz_cu_func *take(unsigned n)
@@ -110,12 +117,18 @@ static uint32_t number_of(CUfunction f, const char *name)
 	return hz_gpu_kernel(text);
 }
 
+/* Below 12.4 the driver does not say where the arguments lie. */
+static bool can_tell(bool kernel)
+{
+	return hz_cu_has(kernel ? HZ_CU_cuKernelGetParamInfo
+				: HZ_CU_cuFuncGetParamInfo);
+}
+
 static struct hz_cu_func *ask(CUfunction f, uint32_t now)
 {
 	bool kernel;
 	const char *name = name_of(f, &kernel);
-	bool known = hz_cu_has(kernel ? HZ_CU_cuKernelGetParamInfo
-				      : HZ_CU_cuFuncGetParamInfo);
+	bool known = can_tell(kernel);
 	unsigned n = known ? count_params(f, kernel) : 0;
 	struct hz_cu_func *x = take(n);
 
@@ -136,23 +149,79 @@ static struct hz_cu_func *ask(CUfunction f, uint32_t now)
 	return x;
 }
 
+/* Does the driver still say what `x` says? */
+static bool same(const struct hz_cu_func *x)
+{
+	bool kernel;
+	const char *name = name_of(x->f, &kernel);
+	size_t offset, size;
+
+	if (number_of(x->f, name) != x->kernel || can_tell(kernel) != x->known)
+		return false;
+	if (!x->known)
+		return true;
+	for (unsigned i = 0; i < x->n; i++)
+		if (param_info(x->f, kernel, i, &offset, &size) ||
+		    offset != x->param[i].offset || size != x->param[i].size)
+			return false;
+	return x->n == PARAMS_MAX ||
+	       param_info(x->f, kernel, x->n, &offset, &size);
+}
+
 /* ---- the table ---- */
 
-static struct hz_cu_func **slot_of(CUfunction f, struct hz_cu_func **found)
+static bool is_of(const struct hz_cu_func *x, uint32_t now)
+{
+	return __atomic_load_n(&x->generation, __ATOMIC_RELAXED) == now;
+}
+
+/* Where `f` is, in `found`, or where it may go: a free slot, else one that
+ * nobody has used since the last unloading. */
+static struct hz_cu_func **slot_of(CUfunction f, uint32_t now,
+				   struct hz_cu_func **found)
 {
 	uint32_t at = (uint32_t)((uintptr_t)f * 0x9e3779b97f4a7c15ull >> 49);
+	struct hz_cu_func **old = NULL;
 
 	for (unsigned i = 0; i < PROBES; i++) {
 		struct hz_cu_func **s = &slots[(at + i) % SLOTS];
+		struct hz_cu_func *x = __atomic_load_n(s, __ATOMIC_ACQUIRE);
 
-		*found = __atomic_load_n(s, __ATOMIC_ACQUIRE);
-		if (!*found || (*found)->f == f)
+		if (!x)
 			return s;
+		if (x->f == f) {
+			*found = x;
+			return s;
+		}
+		if (!old && !is_of(x, now))
+			old = s;
 	}
-	return NULL;
+	return old;
 }
 
-const struct hz_cu_func *hz_cu_func(CUfunction f)
+/* Two threads may ask: the same answer twice, or two handles for one slot, of
+ * which one is asked again. An answer that there is no room for is not asked
+ * again before the next unloading. */
+static struct hz_cu_func *renew(CUfunction f, uint32_t now,
+				struct hz_cu_func *x, struct hz_cu_func **slot)
+{
+	struct hz_cu_func *fresh;
+
+	if (x && __atomic_load_n(&x->refused, __ATOMIC_RELAXED) == now)
+		return NULL;
+	if (x && same(x)) {
+		__atomic_store_n(&x->generation, now, __ATOMIC_RELAXED);
+		return x;
+	}
+	fresh = full() ? NULL : ask(f, now);
+	if (fresh)
+		__atomic_store_n(slot, fresh, __ATOMIC_RELEASE);
+	else if (x)
+		__atomic_store_n(&x->refused, now, __ATOMIC_RELAXED);
+	return fresh;
+}
+
+const struct hz_cu_func *hz_cu_func(CUfunction f, bool may_ask)
 {
 	uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 	struct hz_cu_func *x = NULL, **slot;
@@ -160,15 +229,8 @@ const struct hz_cu_func *hz_cu_func(CUfunction f)
 	if (hz_unlikely(!__atomic_load_n(&slots, __ATOMIC_ACQUIRE)) &&
 	    !reserve())
 		return NULL;
-	slot = slot_of(f, &x);
-	if (hz_likely(x && x->generation == now && x->f == f))
+	slot = slot_of(f, now, &x);
+	if (hz_likely(x && is_of(x, now)))
 		return x;
-	if (!slot || hz_gpu_capturing())
-		return NULL;
-	x = ask(f, now);
-	/* Two threads may have asked: the same answer twice, or two handles
-	 * for one slot, of which one is asked again. */
-	if (x)
-		__atomic_store_n(slot, x, __ATOMIC_RELEASE);
-	return x;
+	return slot && may_ask ? renew(f, now, x, slot) : NULL;
 }

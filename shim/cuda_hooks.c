@@ -19,6 +19,7 @@
 	static CUresult hook_##name_ HZ_SIG_##name_  \
 	{                                            \
 		struct hz_gpu_taken taken = {0};     \
+		int ended = 0; /* captures */        \
 		CUresult rc;                         \
                                                      \
 		if (OFF)                             \
@@ -29,6 +30,8 @@
 			hz_gpu_put_back(&taken);     \
 		else                                 \
 			after_;                      \
+		if (rc == CUDA_SUCCESS && ended)     \
+			hz_gpu_capture(-ended);      \
 		return rc;                           \
 	}
 #define HZ_HOOK_FREE(name_, pointer_) \
@@ -115,11 +118,89 @@ CUresult hz_cu_get_proc_address_v2 HZ_SIG_cuGetProcAddress_v2
 	return rc;
 }
 
+/* ---- captures ---- */
+
+#define NOBODY	 ((CUstream)0)
+#define SOMEBODY ((CUstream)-1) /* who is still writing the rest */
+
+/* Where captures began: a capture ends in that stream, or with it, or with its
+ * context. One that finds no place here is counted as well, and is believed
+ * to be open when it ended otherwise than by cuStreamEndCapture: that costs
+ * every launch a question, and no more. */
+static struct origin {
+	CUstream stream; /* atomic: whose the slot is */
+	CUcontext context;
+} origins[64];
+
+static bool take_over(struct origin *o, CUstream from, CUstream to)
+{
+	return __atomic_compare_exchange_n(&o->stream, &from, to, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static void remember(CUstream stream)
+{
+	CUcontext context = NULL;
+
+	HZ_REAL(cuCtxGetCurrent)(&context);
+	for (unsigned i = 0; i < hz_array_len(origins); i++) {
+		struct origin *o = &origins[i];
+
+		if (__atomic_load_n(&o->stream, __ATOMIC_RELAXED) ||
+		    !take_over(o, NOBODY, SOMEBODY))
+			continue;
+		o->context = context;
+		__atomic_store_n(&o->stream, stream, __ATOMIC_RELEASE);
+		return;
+	}
+}
+
+/* The streams that every context has, 0 to 2, end with it alone; which of
+ * them 0 is depends on the function. */
+void hz_cu_capture_begin(CUstream stream)
+{
+	hz_gpu_capture(1);
+	if ((uintptr_t)stream > 2)
+		remember(stream);
+}
+
+int hz_cu_captures_in(CUstream stream)
+{
+	if ((uintptr_t)stream <= 2 || !hz_gpu_capturing())
+		return 0;
+	for (unsigned i = 0; i < hz_array_len(origins); i++)
+		if (take_over(&origins[i], stream, NOBODY))
+			return 1;
+	return 0;
+}
+
+int hz_cu_captures_of(CUcontext context)
+{
+	int n = 0;
+
+	for (unsigned i = 0; context && i < hz_array_len(origins); i++) {
+		struct origin *o = &origins[i];
+		CUstream s = __atomic_load_n(&o->stream, __ATOMIC_ACQUIRE);
+
+		if (s != NOBODY && s != SOMEBODY && o->context == context)
+			n += take_over(o, s, NOBODY);
+	}
+	return n;
+}
+
 /* These end a capture; with any other answer it goes on, or there was none. */
-void hz_cu_capture_end(CUresult rc)
+void hz_cu_capture_end(CUstream stream, CUresult rc)
 {
 	enum { INVALIDATED = 901, UNJOINED = 904 };
 
-	if (rc == CUDA_SUCCESS || rc == INVALIDATED || rc == UNJOINED)
-		hz_gpu_capture(-1);
+	if (rc != CUDA_SUCCESS && rc != INVALIDATED && rc != UNJOINED)
+		return;
+	hz_cu_captures_in(stream);
+	hz_gpu_capture(-1);
+}
+
+int hz_cu_ending(CUcontext context)
+{
+	hz_cu_func_forget();
+	return hz_cu_captures_of(context);
 }

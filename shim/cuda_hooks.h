@@ -13,14 +13,23 @@
 #include "cuda_sigs.h"
 #include "engine/gpu.h"
 
-#define HZ_PTR(p_)   ((CUdeviceptr)(uintptr_t)(p_))
-#define HZ_AS_3D(p_) ((const CUDA_MEMCPY3D *)(const void *)(p_))
+#define HZ_PTR(p_)     ((CUdeviceptr)(uintptr_t)(p_))
+#define HZ_CONTEXT(p_) ((CUcontext)(uintptr_t)(p_))
+#define HZ_AS_3D(p_)   ((const CUDA_MEMCPY3D *)(const void *)(p_))
 
 /* ---- cuda_hooks.c ---- */
 CUresult hz_cu_get_proc_address HZ_SIG_cuGetProcAddress;
 CUresult hz_cu_get_proc_address_v2 HZ_SIG_cuGetProcAddress_v2;
+/* How many captures are open, and in which streams. */
+void hz_cu_capture_begin(CUstream stream);
 /* Whatever the answer was. */
-void hz_cu_capture_end(CUresult rc);
+void hz_cu_capture_end(CUstream stream, CUresult rc);
+/* Before the call that ends the stream, or all streams of the context: how
+ * many captures end with it. */
+int hz_cu_captures_in(CUstream stream);
+int hz_cu_captures_of(CUcontext context);
+/* The same, and forgets the kernels. */
+int hz_cu_ending(CUcontext context);
 
 /* ---- cuda_memory.c ---- */
 void hz_cu_alloc(CUdeviceptr p, size_t bytes, enum hz_gpu_origin origin);
@@ -38,6 +47,7 @@ void hz_cu_global(const CUdeviceptr *p, const size_t *bytes,
 		  const void *module);
 /* Before the call: handles of the module's functions may come again. */
 void hz_cu_unload(const void *module);
+/* Its kernels were forgotten before. */
 void hz_cu_gone(uint64_t context);
 /* The device's primary context, 0 if there is none. Before the call. */
 uint64_t hz_cu_primary(CUdevice dev);
@@ -55,7 +65,8 @@ CUdeviceptr hz_cu_copy_3d_from(const CUDA_MEMCPY3D *c);
 /* ---- cuda_func.c: what is known of a kernel ---- */
 struct hz_cu_func {
 	CUfunction f;
-	uint32_t generation; /* of all modules, when it was asked */
+	uint32_t generation; /* of all modules, when it was right; atomic */
+	uint32_t refused;    /* in this one it has no right answer; atomic */
 	uint32_t kernel;     /* its number */
 	uint16_t n;	     /* arguments */
 	bool known;	     /* n and param are right */
@@ -63,8 +74,11 @@ struct hz_cu_func {
 		uint32_t offset, size;
 	} param[];
 };
-/* NULL: nothing may be known now. */
-const struct hz_cu_func *hz_cu_func(CUfunction f);
+/* The driver may be asked about a kernel that was just launched, but not about
+ * one that it may still have to load while a capture is open. NULL: nothing
+ * may be known now. */
+const struct hz_cu_func *hz_cu_func(CUfunction f, bool may_ask);
+/* Before the call that ends handles: they may come again at once. */
 void hz_cu_func_forget(void);
 
 /* ---- cuda_launch.c ---- */

@@ -113,11 +113,9 @@ static bool gather_extra(struct hz_cu_words *w, void **extra)
 	return true;
 }
 
-bool hz_cu_gather(struct hz_cu_words *w, CUfunction f, void **params,
-		  void **extra)
+static bool gather(struct hz_cu_words *w, const struct hz_cu_func *x,
+		   void **params, void **extra)
 {
-	const struct hz_cu_func *x = hz_cu_func(f);
-
 	w->n = 0;
 	w->kernel = x ? x->kernel : HZ_GPU_KERNEL_NONE;
 	w->first = true;
@@ -133,18 +131,26 @@ bool hz_cu_gather(struct hz_cu_words *w, CUfunction f, void **params,
 	return true;
 }
 
+bool hz_cu_gather(struct hz_cu_words *w, CUfunction f, void **params,
+		  void **extra)
+{
+	return gather(w, hz_cu_func(f, !hz_gpu_capturing()), params, extra);
+}
+
 static void launched(struct hz_cu_words *w)
 {
 	hz_gpu_launch(w->kernel, w->word, w->n, w->first);
 	w->first = false;
 }
 
+/* It was launched, so it is loaded: other streams may capture what they want.
+ */
 static void launch(CUfunction f, void **params, void **extra)
 {
 	struct hz_cu_words w;
 
 	w.full = launched;
-	if (!hz_cu_gather(&w, f, params, extra))
+	if (!gather(&w, hz_cu_func(f, true), params, extra))
 		hz_gpu_launch_unknown();
 	else if (w.n || w.first)
 		launched(&w);
@@ -160,5 +166,6 @@ void hz_cu_launch_on(CUstream stream, bool own, CUfunction f, void **params,
 void hz_cu_launch_many(const CUDA_LAUNCH_PARAMS *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		launch(list[i].function, list[i].kernelParams, NULL);
+		hz_cu_launch_on(list[i].hStream, false, list[i].function,
+				list[i].kernelParams, NULL);
 }

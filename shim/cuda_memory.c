@@ -97,7 +97,6 @@ void hz_cu_unload(const void *module)
 
 void hz_cu_gone(uint64_t context)
 {
-	hz_cu_func_forget();
 	if (context)
 		hz_gpu_owner_gone(context);
 }

@@ -19,6 +19,7 @@
 #include "base/util.h"
 #include "engine/gpu.h"
 #include "guard.h"
+#include "hooks.h"
 
 #define PATH_BYTES 1024
 
@@ -47,8 +48,10 @@ static struct {
 	hz_cu_fn hook;
 } by_real[BY_REAL];
 
-/* The driver's own constructor may call a driver function. */
-static __thread bool opening __attribute__((tls_model("initial-exec")));
+/* The file that this thread is opening: the driver's own constructor may call
+ * a driver function. Then the handle, for this thread. */
+static __thread const char *opening __attribute__((tls_model("initial-exec")));
+static __thread void *opened __attribute__((tls_model("initial-exec")));
 
 /* A program that is linked with the driver would not have started; with us it
  * learns that there is nothing. The runtime library makes its error 35 of any
@@ -111,16 +114,40 @@ static void index_hooks(void *handle)
 	}
 }
 
-/* RTLD_DEEPBIND: the driver's calls of its own functions stay in it. */
-static bool try_open(const char *path)
+static void *next_dlopen(const char *path, int flags)
 {
-	void *(*open)(const char *, int) =
-		(void *(*)(const char *, int))hz_cu_next_dlopen();
-	void *handle = open(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE |
-					  RTLD_DEEPBIND);
-	struct link_map *map = NULL;
+	return ((void *(*)(const char *, int))hz_cu_next_dlopen())(path, flags);
+}
+
+/* The knobs are read, so what they say may be stored for good. */
+static bool decided(void)
+{
+	return __atomic_load_n(&hz_started, __ATOMIC_ACQUIRE);
+}
+
+static void keep(const char *path, void *handle)
+{
 	void *expected = NULL;
 
+	if (hz_gpu_watching())
+		index_hooks(handle);
+	if (strlen(path) < PATH_BYTES)
+		memcpy(driver_path, path, strlen(path) + 1);
+	__atomic_compare_exchange_n(&driver, &expected, handle, false,
+				    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static bool try_open(const char *path)
+{
+	int how = hz_cu_bind_how();
+	struct link_map *map = NULL;
+	void *handle;
+
+	opening = path;
+	hz_inside++; /* what its constructors map is not to be tiered */
+	handle = next_dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | how);
+	hz_inside--;
+	opening = NULL;
 	if (!handle)
 		return false;
 	if (is_ourselves(handle) || !dlsym(handle, "cuInit")) {
@@ -128,50 +155,40 @@ static bool try_open(const char *path)
 		return false;
 	}
 	dlinfo(handle, RTLD_DI_LINKMAP, &map);
-	hz_cu_bind(map);
-	if (hz_gpu_watching())
-		index_hooks(handle);
-	if (strlen(path) < PATH_BYTES)
-		memcpy(driver_path, path, strlen(path) + 1);
-	__atomic_compare_exchange_n(&driver, &expected, handle, false,
-				    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	hz_cu_bind(map, handle, how);
+	opened = handle;
+	/* Another thread may be reading the knobs; it comes again then. */
+	if (decided())
+		keep(path, handle);
 	return true;
 }
 
-static void start_watching(void)
-{
-	static int done;
-
-	if (!hz_gpu_watching())
-		return;
-	hz_gpu_opened();
-	if (!__atomic_exchange_n(&done, 1, __ATOMIC_ACQ_REL))
-		pthread_atfork(hz_gpu_fork_prepare, hz_gpu_fork_parent,
-			       hz_gpu_fork_child);
-}
-
+/* dlopen is no point of cancellation for who only calls the driver. */
 static void *open_driver(void)
 {
 	void *expected = NULL;
-	int saved = errno;
+	int saved = errno, cancel;
 
-	opening = true;
-	if (hz_cu_find(*hint ? hint : NULL, try_open))
-		start_watching();
-	else
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	hz_start_early();
+	opened = NULL;
+	if (!hz_cu_find(*hint ? hint : NULL, try_open))
 		__atomic_compare_exchange_n(&driver, &expected, NONE, false,
 					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-	opening = false;
+	else if (hz_gpu_watching() && decided())
+		hz_gpu_opened();
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
-	return __atomic_load_n(&driver, __ATOMIC_ACQUIRE);
+	return opened;
 }
 
 static void *handle_of_driver(void)
 {
 	void *handle = __atomic_load_n(&driver, __ATOMIC_ACQUIRE);
 
-	if (!handle && !opening)
-		handle = open_driver();
+	if (!handle)
+		handle = opening ? next_dlopen(opening, RTLD_NOW | RTLD_NOLOAD)
+				 : open_driver();
 	return handle == NONE ? NULL : handle;
 }
 
@@ -237,12 +254,13 @@ static hz_cu_fn find_hook(enum hz_cu i)
 	return NULL;
 }
 
-/* Without a driver nothing is stored: there may be one later. */
+/* Without a driver nothing is stored, there may be one later; nor before the
+ * knobs say whether we watch. */
 hz_cu_fn hz_cu_resolve(unsigned i)
 {
 	hz_cu_fn fn = hz_cu_real((enum hz_cu)i), hook;
 
-	if (!hz_cu_has((enum hz_cu)i))
+	if (!hz_cu_has((enum hz_cu)i) || opening || !decided())
 		return fn;
 	hook = hz_gpu_watching() ? find_hook((enum hz_cu)i) : NULL;
 	if (hook)

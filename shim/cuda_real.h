@@ -53,9 +53,11 @@ void *hz_cu_hook_of(void *real);
 bool hz_cu_find(const char *hint, bool (*fn)(const char *path));
 
 /* ---- cuda_bind.c ---- */
-/* The library `map` (a struct link_map) was opened with RTLD_DEEPBIND. Make
- * its calls of free and realloc go to ours. */
-void hz_cu_bind(const void *map);
+/* RTLD_DEEPBIND or 0: how the driver is to be opened. */
+int hz_cu_bind_how(void);
+/* It was opened so, as `handle` and `map` (a struct link_map): set right what
+ * it calls by name. */
+void hz_cu_bind(const void *map, void *handle, int how);
 
 /* ---- cuda_dlopen.c ---- */
 HZ_PRIVATE const char *hz_cu_dlopen_name(const char *file, int flags);

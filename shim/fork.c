@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include "base/os.h"
+#include "engine/gpu.h"
 #include "guard.h"
 
 /* The thread's youngest child before the fork. */
@@ -47,7 +48,7 @@ static struct {
 	void (*prepare)(void), (*parent)(void), (*child)(void);
 } small;
 
-static bool registered, engine_too;
+static bool registered, engine_too, gpu_too;
 
 static void call(void (*fn)(void))
 {
@@ -56,18 +57,22 @@ static void call(void (*fn)(void))
 }
 
 /*
- * One registration for both, made at the first allocation of the process, so
+ * One registration for all, made at the first allocation of the process, so
  * before anybody else's: the C library runs prepare handlers from the last
  * registered to the first, and the others from the first to the last. Nobody
- * else's handler runs while we hold the engine's lock, and in the child
- * evicted blocks can be read before anybody else's handler does.
+ * else's handler runs while we hold the engine's lock or the GPU's: it might
+ * wait for a thread that waits for us. In the child evicted blocks can be read
+ * before anybody else's handler does.
  */
 static void prepare(void)
 {
 	hz_inside++;
-	if (engine_too)
+	if (gpu_too)
+		hz_gpu_fork_prepare();
+	if (engine_too) {
 		hz_arena_fork_prepare();
-	before = youngest_child();
+		before = youngest_child();
+	}
 	call(small.prepare);
 	hz_inside--;
 }
@@ -78,10 +83,13 @@ static void parent(void)
 	int pid;
 
 	call(small.parent);
-	pid = youngest_child();
 	hz_inside++;
-	if (engine_too)
+	if (engine_too) {
+		pid = youngest_child();
 		hz_arena_fork_parent(pid == before && pid ? -EAGAIN : pid);
+	}
+	if (gpu_too)
+		hz_gpu_fork_parent();
 	hz_inside--;
 }
 
@@ -92,6 +100,8 @@ static void child(void)
 	hz_inside++;
 	if (engine_too)
 		hz_arena_fork_child();
+	if (gpu_too)
+		hz_gpu_fork_child();
 	hz_inside--;
 }
 
@@ -114,8 +124,10 @@ int hz_fork_small(void (*prepare_)(void), void (*parent_)(void),
 }
 
 /* Before main, so no fork is under way. */
-void hz_fork_start(void)
+void hz_fork_start(bool engine, bool gpu)
 {
-	engine_too = true;
-	register_once();
+	engine_too = engine;
+	gpu_too = gpu;
+	if (engine || gpu)
+		register_once();
 }

@@ -128,31 +128,42 @@ static bool may_hold_segment(const char *task)
 static int visit_fds(struct attach *a, const char *owner)
 {
 	char fds[80];
-	int err;
 
 	hz_format(fds, sizeof(fds), "%s/fd", owner);
-	err = each_number(a, fds, visit_fd);
-	if (err == -EACCES || err == -EPERM)
-		a->denied = true;
-	return err == -ENOMEM ? err : 0;
+	return each_number(a, fds, visit_fd);
 }
 
 static int visit_task(struct attach *a, const char *dir, uint32_t number)
 {
 	char task[64];
+	int err;
 
 	hz_format(task, sizeof(task), "%s/%u", dir, number);
 	if (!may_hold_segment(task))
 		return 0;
 	a->engine = true;
-	return visit_fds(a, task);
+	err = visit_fds(a, task);
+	if (err == -EACCES || err == -EPERM)
+		a->denied = true;
+	return err == -ENOMEM ? err : 0;
+}
+
+static bool named(const struct attach *a, uint32_t pid)
+{
+	for (unsigned i = 0; i < a->pid_count; i++)
+		if (a->pids[i] == pid)
+			return true;
+	return false;
 }
 
 /* Engine threads have a descriptor table of their own; where they could not
- * get one, the segment is in the program's. */
+ * get one, or there are none since only a GPU is watched, the segment is in
+ * the program's, which is looked into if it is to be shown. That we may not
+ * says something only where there is reason to expect a segment. */
 static int visit_process(struct attach *a, const char *dir, uint32_t number)
 {
 	char process[32], tasks[64];
+	bool expected;
 	int err;
 
 	hz_format(process, sizeof(process), "%s/%u", dir, number);
@@ -161,7 +172,13 @@ static int visit_process(struct attach *a, const char *dir, uint32_t number)
 	err = each_number(a, tasks, visit_task);
 	if (err == -ENOMEM)
 		return err;
-	return a->engine ? visit_fds(a, process) : 0;
+	expected = a->engine || named(a, number);
+	if (!expected && a->pid_count)
+		return 0;
+	err = visit_fds(a, process);
+	if (expected && (err == -EACCES || err == -EPERM))
+		a->denied = true;
+	return err == -ENOMEM ? err : 0;
 }
 
 /* ---- processes ---- */
@@ -205,10 +222,7 @@ add_proc(struct attach *a, const struct hz_stats_proc *slot, uint64_t start_ns)
 
 static bool wanted(const struct attach *a, uint32_t pid)
 {
-	for (unsigned i = 0; i < a->pid_count; i++)
-		if (a->pids[i] == pid)
-			return true;
-	return !a->pid_count;
+	return !a->pid_count || named(a, pid);
 }
 
 /* After an exec a process has two slots; the younger is what it is now. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding the processes that run under Horizon: a segment is a memfd that
- * either an engine thread (its name starts with "hz-") or the job's
- * horizon-run keeps open, so it is found under /proc/PID/task/TID/fd.
+ * an engine thread (its name starts with "hz-"), the job's horizon-run, or a
+ * process whose GPU is watched keeps open, so it is found under
+ * /proc/PID/task/TID/fd or /proc/PID/fd.
  */
 #ifndef HZ_ATTACH_H
 #define HZ_ATTACH_H

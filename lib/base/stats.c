@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/log.h"
 #include "base/os.h"
@@ -21,6 +23,8 @@
 /* Counters without a segment. In .bss: only what is used is resident. */
 static struct hz_stats_proc private_slot;
 struct hz_stats_proc *hz_stats_self = &private_slot;
+
+#define DONE ((uint64_t)1) /* no process is 0 */
 
 /* The mapping, shared with the job; NULL without one. */
 static struct hz_stats_segment *segment;
@@ -261,14 +265,49 @@ int hz_stats_attach(const char *path, int *fd)
 	return err;
 }
 
+/* No function that may be a point of cancellation: the caller may be any
+ * thread of the program. */
+static void wait_a_moment(void)
+{
+	const struct timespec ts = {.tv_nsec = 1000000};
+	int err = errno;
+
+	syscall(SYS_nanosleep, &ts, NULL);
+	errno = err;
+}
+
+/* True: the caller is to attach. False: it is done, or what came in between is
+ * a signal handler of the thread that does it. A thread of the parent, which
+ * did it while this process was forked, will never be done here. */
+static bool my_turn(uint64_t *who, uint64_t me)
+{
+	uint64_t other = __atomic_load_n(who, __ATOMIC_ACQUIRE);
+
+	while (other != DONE && other != me) {
+		if (other && other >> 32 == me >> 32) {
+			wait_a_moment();
+			other = __atomic_load_n(who, __ATOMIC_ACQUIRE);
+		} else if (__atomic_compare_exchange_n(who, &other, me, false,
+						       __ATOMIC_ACQ_REL,
+						       __ATOMIC_ACQUIRE)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 int hz_stats_attach_once(const char *path, int *fd)
 {
-	static int called;
+	static uint64_t who; /* process and thread; 0: nobody yet */
+	uint64_t me = (uint64_t)getpid() << 32 | (uint32_t)syscall(SYS_gettid);
+	int err;
 
 	*fd = -1;
-	if (__atomic_exchange_n(&called, 1, __ATOMIC_ACQ_REL))
+	if (!my_turn(&who, me))
 		return 0;
-	return hz_stats_attach(path, fd);
+	err = hz_stats_attach(path, fd);
+	__atomic_store_n(&who, DONE, __ATOMIC_RELEASE);
+	return err;
 }
 
 /* The mapping came over the fork, and so did the parent's slot: it must not

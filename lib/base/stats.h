@@ -122,8 +122,8 @@ extern struct hz_stats_proc *hz_stats_self;
  * needed). 0 or -errno; on failure counters stay private. Call once. */
 int hz_stats_attach(const char *path, int *fd);
 
-/* The same for callers that do not know of each other: all but the first are
- * told 0, and *fd is -1. */
+/* The same for callers that do not know of each other: all but the first wait
+ * until it is done and are told 0, and *fd is -1. */
 int hz_stats_attach_once(const char *path, int *fd);
 
 /* After fork, in the child: claim a slot of its own, all counters zero.

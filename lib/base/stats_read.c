@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,6 +54,14 @@ uint64_t hz_stats_table_hash(void)
 /* The header, all before the first slot. */
 #define HEADER_BYTES offsetof(struct hz_stats_segment, proc)
 
+/* Growing a file beyond the limit of the process is a signal that ends it. */
+static bool may_grow_to(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || bytes <= limit.rlim_cur;
+}
+
 /* Everything else of the segment is a hole until a slot is used. The size is
  * sealed: nobody can make a reader fault by cutting it. */
 static int init_segment(int fd)
@@ -72,6 +81,8 @@ static int init_segment(int fd)
 	ssize_t n;
 
 	_Static_assert(sizeof(header) == HEADER_BYTES, "one header");
+	if (!may_grow_to(header.size))
+		return -EFBIG;
 	if (fchmod(fd, 0600) || ftruncate(fd, (off_t)header.size))
 		return -errno;
 	n = hz_os.pwrite(fd, &header, sizeof(header), 0);
@@ -82,13 +93,29 @@ static int init_segment(int fd)
 	return 0;
 }
 
+/* A program may have closed its standard streams; what it writes to them must
+ * not end in the segment. */
+static int above_standard(int fd)
+{
+	int up;
+
+	if (fd > STDERR_FILENO)
+		return fd;
+	up = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (up < 0)
+		up = -errno;
+	hz_os.close(fd);
+	return up;
+}
+
 int hz_stats_create(void)
 {
 	int fd = memfd_create(HZ_STATS_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int err;
 
+	fd = fd < 0 ? -errno : above_standard(fd);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	err = init_segment(fd);
 	if (err) {
 		hz_os.close(fd);

@@ -73,7 +73,7 @@ static void clear(struct hz_gpu *g, struct hz_gpu_exec *x)
 void hz_gpu_exec_new(const void *exec)
 {
 	struct hz_gpu *g = &hz_gpu;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 	struct hz_gpu_exec *x = make(g, exec);
 
 	if (x)
@@ -95,7 +95,7 @@ void hz_gpu_exec_names(const void *exec, uint64_t word)
 {
 	struct hz_gpu *g = &hz_gpu;
 	struct hz_gpu_exec *x;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 
 	if (!hz_gpu_map_maybe(&g->map, word))
 		return;
@@ -114,7 +114,7 @@ void hz_gpu_exec_names(const void *exec, uint64_t word)
 
 void hz_gpu_exec_unknown(const void *exec)
 {
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	HZ_GPU_SECTION();
 	struct hz_gpu_exec *x = find(&hz_gpu, exec);
 
 	if (x)
@@ -126,7 +126,7 @@ void hz_gpu_exec_launch(const void *exec)
 	struct hz_gpu *g = &hz_gpu;
 	uint64_t now = hz_os.now();
 	struct hz_gpu_exec *x;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 
 	hz_stat_add(HZ_STAT_gpu_graph_launches, 1);
 	x = find(g, exec);
@@ -141,7 +141,7 @@ void hz_gpu_exec_launch(const void *exec)
 void hz_gpu_exec_drop(const void *exec)
 {
 	struct hz_gpu *g = &hz_gpu;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 	struct hz_gpu_exec *x = find(g, exec);
 
 	if (!x)

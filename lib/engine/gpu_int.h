@@ -67,6 +67,8 @@ struct hz_gpu_descriptor {
 struct hz_gpu {
 	struct hz_lock lock;
 	bool allowed, ready, refused, started;
+	bool lost; /* a child: the lock's owner was not forked, and the map
+		    * may be half changed */
 	int captures;
 	struct hz_gpu_map map;
 
@@ -102,6 +104,30 @@ struct hz_gpu {
 };
 
 extern struct hz_gpu hz_gpu;
+
+/*
+ * Where this thread is. A signal may come in the middle of a section, and its
+ * handler may call the driver, fork or exit: hooks that run then tell nothing,
+ * and a fork leaves the lock as it is.
+ */
+enum hz_gpu_place {
+	HZ_GPU_OUTSIDE,
+	HZ_GPU_AT_DOOR, /* it has the lock, or not (yet) */
+	HZ_GPU_INSIDE	/* it has the lock */
+};
+
+/* NULL: nothing may be told now. gpu_watch.c */
+struct hz_gpu *hz_gpu_enter(void);
+void hz_gpu_leave(struct hz_gpu **g);
+
+/* The lock until the end of the scope, or return. */
+#define HZ_GPU_SECTION(none_)                                              \
+	struct hz_gpu *hz_cleanup(hz_gpu_leave) hz_held_ = hz_gpu_enter(); \
+	if (hz_unlikely(!hz_held_))                                        \
+		return none_
+
+/* Physical memory whose mapping went. */
+void hz_gpu_mapping_gone(struct hz_gpu *g, const struct hz_gpu_tensor *t);
 
 /* All with the lock held. */
 void hz_gpu_gauges(struct hz_gpu *g);

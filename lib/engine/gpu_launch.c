@@ -28,7 +28,7 @@ uint32_t hz_gpu_kernel(const char *name)
 	char cut[HZ_GPU_KERNEL_NAME] = {0};
 
 	memcpy(cut, name, strnlen(name, sizeof(cut) - 1));
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION(HZ_GPU_KERNEL_NONE);
 	for (uint32_t k = 1; k < g->kernels; k++)
 		if (!memcmp(g->kernel[k], cut, sizeof(cut)))
 			return k;
@@ -252,7 +252,7 @@ void hz_gpu_launch(uint32_t kernel, const uint64_t *word, uint32_t n,
 
 	if (first)
 		hz_stat_add(HZ_STAT_gpu_launches, 1);
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 	s = n ? set_of(g, kernel, word, n) : NULL;
 	if (hz_likely(s != NULL))
 		hz_gpu_set_used(g, s, now);
@@ -287,7 +287,7 @@ void hz_gpu_tensor_map(const void *descriptor, uint64_t addr)
 	uint64_t bytes[16], hash;
 
 	memcpy(bytes, descriptor, sizeof(bytes));
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 	d = descriptor_at(g, bytes, &hash);
 	d->hash = hash;
 	d->addr = addr;
@@ -302,7 +302,7 @@ uint64_t hz_gpu_tensor_map_at(const void *descriptor)
 	uint64_t bytes[16], hash;
 
 	memcpy(bytes, descriptor, sizeof(bytes));
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION(0);
 	d = descriptor_at(g, bytes, &hash);
 	return d->hash == hash && !memcmp(d->bytes, bytes, sizeof(bytes))
 		       ? d->addr

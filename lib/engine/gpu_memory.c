@@ -28,11 +28,15 @@ void hz_gpu_gauges(struct hz_gpu *g)
 		      g->map.tensors);
 }
 
+static void mapping_made(struct hz_gpu *g, uint64_t owner);
+
 static void add(struct hz_gpu *g, uint64_t start, uint64_t bytes,
 		enum hz_gpu_origin origin, uint64_t owner)
 {
 	uint32_t a = hz_gpu_map_add(&g->map, start, bytes, origin, owner);
 
+	if (a != HZ_NONE && origin == HZ_GPU_VMM)
+		mapping_made(g, owner);
 	if (a != HZ_NONE)
 		hz_gpu_row_new(g, g->map.alloc[a].first);
 	else if (start && bytes)
@@ -43,7 +47,7 @@ static void add(struct hz_gpu *g, uint64_t start, uint64_t bytes,
 void hz_gpu_add(uint64_t start, uint64_t bytes, enum hz_gpu_origin origin,
 		uint64_t owner)
 {
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	HZ_GPU_SECTION();
 
 	add(&hz_gpu, start, bytes, origin, owner);
 }
@@ -51,9 +55,15 @@ void hz_gpu_add(uint64_t start, uint64_t bytes, enum hz_gpu_origin origin,
 void hz_gpu_take(uint64_t start, struct hz_gpu_taken *taken)
 {
 	struct hz_gpu_alloc was;
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	uint32_t t;
+	HZ_GPU_SECTION();
 
-	if (!start || !hz_gpu_map_remove(&hz_gpu.map, start, &was))
+	/* A mapping cannot be freed: the driver will refuse. */
+	t = start ? hz_gpu_map_find(&hz_gpu.map, start) : HZ_NONE;
+	if (t == HZ_NONE ||
+	    hz_gpu.map.alloc[hz_gpu.map.tensor[t].alloc].origin == HZ_GPU_VMM)
+		return;
+	if (!hz_gpu_map_remove(&hz_gpu.map, start, &was))
 		return;
 	*taken = (struct hz_gpu_taken){.start = was.start,
 				       .bytes = was.bytes,
@@ -71,7 +81,7 @@ void hz_gpu_put_back(const struct hz_gpu_taken *t)
 
 void hz_gpu_owner_gone(uint64_t owner)
 {
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	HZ_GPU_SECTION();
 
 	hz_gpu_map_remove_owner(&hz_gpu.map, owner);
 	hz_gpu_gauges(&hz_gpu);
@@ -79,7 +89,7 @@ void hz_gpu_owner_gone(uint64_t owner)
 
 void hz_gpu_share(uint64_t addr)
 {
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	HZ_GPU_SECTION();
 	uint32_t t = hz_gpu_map_find(&hz_gpu.map, addr);
 
 	if (t != HZ_NONE)
@@ -122,7 +132,7 @@ static void count_handle(struct hz_gpu *g, const struct hz_gpu_handle *h,
 void hz_gpu_handle_made(uint64_t handle, uint64_t bytes, bool vram)
 {
 	struct hz_gpu *g = &hz_gpu;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 	struct hz_gpu_handle *h = handle_at(g, handle, true);
 
 	if (!h) {
@@ -139,7 +149,7 @@ void hz_gpu_handle_made(uint64_t handle, uint64_t bytes, bool vram)
 
 void hz_gpu_handle_retained(uint64_t handle)
 {
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	HZ_GPU_SECTION();
 	struct hz_gpu_handle *h = handle_at(&hz_gpu, handle, false);
 
 	if (h)
@@ -161,18 +171,33 @@ static void handle_drop(struct hz_gpu *g, uint64_t handle, bool map)
 
 void hz_gpu_handle_released(uint64_t handle)
 {
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
+	HZ_GPU_SECTION();
 
 	handle_drop(&hz_gpu, handle, false);
 }
 
-void hz_gpu_mapped(uint64_t start, uint64_t bytes, uint64_t handle)
+/* Counted when it is in the map, and until it goes from there, however that
+ * is: unmapped, or found overlapped by a younger one. */
+static void mapping_made(struct hz_gpu *g, uint64_t owner)
 {
-	HZ_SCOPED_LOCK(&hz_gpu.lock);
-	struct hz_gpu_handle *h = handle_at(&hz_gpu, handle, false);
+	struct hz_gpu_handle *h = handle_at(g, owner & ~HANDLE_BIT, false);
 
 	if (h)
 		h->maps++;
+}
+
+void hz_gpu_mapping_gone(struct hz_gpu *g, const struct hz_gpu_tensor *t)
+{
+	const struct hz_gpu_alloc *a = &g->map.alloc[t->alloc];
+
+	if (a->origin == HZ_GPU_VMM && t->start == a->start)
+		handle_drop(g, a->owner & ~HANDLE_BIT, true);
+}
+
+void hz_gpu_mapped(uint64_t start, uint64_t bytes, uint64_t handle)
+{
+	HZ_GPU_SECTION();
+
 	add(&hz_gpu, start, bytes, HZ_GPU_VMM, handle | HANDLE_BIT);
 }
 
@@ -180,7 +205,7 @@ void hz_gpu_unmapped(uint64_t start, uint64_t bytes)
 {
 	struct hz_gpu *g = &hz_gpu;
 	uint64_t end = start + bytes;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 
 	while (start < end) {
 		struct hz_gpu_alloc was;
@@ -189,7 +214,6 @@ void hz_gpu_unmapped(uint64_t start, uint64_t bytes)
 			start += HZ_BLOCK_SIZE;
 			continue;
 		}
-		handle_drop(g, was.owner & ~HANDLE_BIT, true);
 		start += was.bytes;
 	}
 	hz_gpu_gauges(g);
@@ -229,7 +253,7 @@ void hz_gpu_copied(uint64_t to, uint64_t from, uint64_t bytes)
 {
 	struct hz_gpu *g = &hz_gpu;
 	uint64_t now;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 
 	hz_stat_add(HZ_STAT_gpu_copies, 1);
 	hz_stat_add(HZ_STAT_gpu_copy_bytes, bytes);
@@ -243,7 +267,7 @@ void hz_gpu_copied(uint64_t to, uint64_t from, uint64_t bytes)
 void hz_gpu_memset(uint64_t to, uint64_t bytes)
 {
 	struct hz_gpu *g = &hz_gpu;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 
 	hz_stat_add(HZ_STAT_gpu_memsets, 1);
 	if (hz_gpu_map_maybe(&g->map, to))

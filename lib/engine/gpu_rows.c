@@ -126,6 +126,6 @@ void hz_gpu_refresh(void)
 	if (now - __atomic_load_n(&g->refreshed, __ATOMIC_RELAXED) <
 	    50 * __atomic_load_n(&g->refresh_cost, __ATOMIC_RELAXED))
 		return;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 	hz_gpu_rows_write(g, now);
 }

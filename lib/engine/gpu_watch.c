@@ -5,6 +5,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/knobs.h"
@@ -18,6 +19,44 @@
 struct hz_gpu hz_gpu = {.lock = HZ_LOCK_INIT(HZ_RANK_GPU, "gpu")};
 bool hz_gpu_on;
 
+/* enum hz_gpu_place; volatile for signal handlers. initial-exec: the lazy
+ * TLS of a shared library would call malloc. */
+static __thread volatile int place __attribute__((tls_model("initial-exec")));
+/* Forks under way that found this thread in a section. */
+static __thread volatile int unlocked_forks
+	__attribute__((tls_model("initial-exec")));
+
+static void enter(void)
+{
+	place = HZ_GPU_AT_DOOR;
+	hz_lock(&hz_gpu.lock);
+	place = HZ_GPU_INSIDE;
+}
+
+static void leave(void)
+{
+	place = HZ_GPU_AT_DOOR;
+	hz_unlock(&hz_gpu.lock);
+	place = HZ_GPU_OUTSIDE;
+}
+
+struct hz_gpu *hz_gpu_enter(void)
+{
+	if (hz_unlikely(place != HZ_GPU_OUTSIDE))
+		return NULL;
+	enter();
+	if (hz_likely(!hz_gpu.lost))
+		return &hz_gpu;
+	leave();
+	return NULL;
+}
+
+void hz_gpu_leave(struct hz_gpu **g)
+{
+	if (*g)
+		leave();
+}
+
 void hz_gpu_allow(bool allowed)
 {
 	hz_gpu.allowed = allowed;
@@ -26,6 +65,12 @@ void hz_gpu_allow(bool allowed)
 bool hz_gpu_watching(void)
 {
 	return hz_gpu.allowed;
+}
+
+static void tensor_gone(void *gpu, struct hz_gpu_tensor *t)
+{
+	hz_gpu_row_gone(gpu, t);
+	hz_gpu_mapping_gone(gpu, t);
 }
 
 /* Address space; pages come with use. */
@@ -53,7 +98,7 @@ static bool reserve(struct hz_gpu *g)
 	/* Look-ups jump about in it. */
 	hz_os.madvise(map, hz_gpu_map_bytes(limits), MADV_HUGEPAGE);
 	hz_gpu_map_init(&g->map, limits, map);
-	g->map.gone = hz_gpu_row_gone;
+	g->map.gone = tensor_gone;
 	g->map.gone_arg = g;
 	g->kernels = 1;
 	return true;
@@ -62,7 +107,7 @@ static bool reserve(struct hz_gpu *g)
 void hz_gpu_opened(void)
 {
 	struct hz_gpu *g = &hz_gpu;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 
 	if (!g->allowed || g->ready || g->refused)
 		return;
@@ -79,19 +124,22 @@ void hz_gpu_opened(void)
 void hz_gpu_started(void)
 {
 	struct hz_gpu *g = &hz_gpu;
-	int fd;
+	int fd, cancel;
 
 	if (__atomic_load_n(&g->started, __ATOMIC_RELAXED) ||
 	    __atomic_exchange_n(&g->started, true, __ATOMIC_ACQ_REL))
 		return;
+	/* Files are opened, and cuInit is no point of cancellation. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	hz_stats_attach_once(hz_knobs.stats, &fd);
 	hz_stats_mode_gpu(HZ_MODE_GPU_OBSERVE);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void hz_gpu_device(int device, uint64_t bytes)
 {
 	struct hz_gpu *g = &hz_gpu;
-	HZ_SCOPED_LOCK(&g->lock);
+	HZ_GPU_SECTION();
 
 	if (device < 0 || device > 63 || (g->devices >> device) & 1)
 		return;
@@ -118,12 +166,35 @@ bool hz_gpu_capturing(void)
 
 void hz_gpu_fork_prepare(void)
 {
-	hz_lock(&hz_gpu.lock);
+	if (place != HZ_GPU_OUTSIDE)
+		unlocked_forks++;
+	else
+		enter();
 }
 
 void hz_gpu_fork_parent(void)
 {
-	hz_unlock(&hz_gpu.lock);
+	if (unlocked_forks)
+		unlocked_forks--;
+	else
+		leave();
+}
+
+/* A thread that was in a section goes on in it after the signal handler that
+ * forked. If it had the lock, all is well; else another thread may have had
+ * it, in the middle of a change. */
+static void child_lock(struct hz_gpu *g)
+{
+	if (!unlocked_forks) {
+		hz_lock_reset(&g->lock);
+		place = HZ_GPU_OUTSIDE;
+		return;
+	}
+	unlocked_forks--;
+	if (place == HZ_GPU_INSIDE)
+		return;
+	g->lost = true;
+	hz_lock_reset(&g->lock);
 }
 
 /* The parent's memory is no memory of the child, which has no driver that
@@ -132,7 +203,9 @@ void hz_gpu_fork_child(void)
 {
 	struct hz_gpu *g = &hz_gpu;
 
-	hz_lock_reset(&g->lock);
+	child_lock(g);
+	if (!g->ready)
+		return;
 	if (hz_stats_self->pid && hz_stats_self->pid != (uint32_t)getpid())
 		hz_stats_child();
 	if (!g->started)

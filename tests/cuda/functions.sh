@@ -50,6 +50,15 @@ need_driver()
 	export SOFTCUDA TEST_MODULE SOFTCUDA_SELF
 }
 
+# The driver of strange_driver.c becomes the one that is found.
+need_strange_driver()
+{
+	HORIZON_CUDA_DRIVER=$here/.libs/libstrangedriver.so
+	[ -r "$HORIZON_CUDA_DRIVER" ] ||
+		HORIZON_CUDA_DRIVER=$here/libstrangedriver.so
+	export HORIZON_CUDA_DRIVER
+}
+
 # program NAME: the program itself; libtool's wrapper is a shell.
 program()
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * opens NAME...: dlopen each; say whether it worked, what cuInit gives, and
- * which file it is in.
+ * which file it is in. TEST_LIBRARY_PATH becomes LD_LIBRARY_PATH before.
  */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void say(const char *name, void *lib)
@@ -24,6 +25,10 @@ static void say(const char *name, void *lib)
 
 int main(int argc, char **argv)
 {
+	const char *path = getenv("TEST_LIBRARY_PATH");
+
+	if (path)
+		setenv("LD_LIBRARY_PATH", path, 1);
 	for (int i = 1; i < argc; i++) {
 		void *lib = dlopen(argv[i], RTLD_NOW);
 

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libstrangedriver.so: a driver whose cuInit frees what the C library has
- * allocated for it. The C library took that from the allocator in front of
- * everything; a driver that was opened on its own must give it back there.
+ * libstrangedriver.so: a driver of four functions that does to its host what
+ * the software driver does not.
+ *
+ * Its constructor and its cuInit allocate, and what the C library has allocated
+ * for it is freed here: the C library took that from the allocator in front of
+ * everything; a driver that was opened on its own must give it back there. The
+ * constructor calls an exported function, too. The other functions call
+ * nothing, so that a signal handler may come at any time.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +17,18 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT int cuInit(unsigned flags);
+EXPORT int cuDriverGetVersion(int *version);
+EXPORT int cuMemAlloc_v2(uint64_t *p, size_t bytes);
+EXPORT int cuMemsetD8_v2(uint64_t p, unsigned char value, size_t bytes);
+
+static char *early;
+static int version_seen;
+
+static __attribute__((constructor)) void start(void)
+{
+	early = malloc(3000);
+	cuDriverGetVersion(&version_seen);
+}
 
 int cuInit(unsigned flags)
 {
@@ -27,5 +45,26 @@ int cuInit(unsigned flags)
 		return 999;
 	free(more);
 	free(realloc(malloc(100), 1 << 20));
+	early = realloc(early, 5000);
+	return early && version_seen == 12345 ? 0 : 999;
+}
+
+int cuDriverGetVersion(int *version)
+{
+	*version = 12345;
+	return 0;
+}
+
+int cuMemAlloc_v2(uint64_t *p, size_t bytes)
+{
+	static uint64_t next = (uint64_t)1 << 40;
+
+	*p = next;
+	next += (bytes + 0x1fffff) & ~(uint64_t)0x1fffff;
+	return 0;
+}
+
+int cuMemsetD8_v2(uint64_t p, unsigned char value, size_t bytes)
+{
 	return 0;
 }

@@ -9,10 +9,12 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -467,4 +469,104 @@ Test(stats, the_cells_of_the_lock_are_kept)
 	cr_expect_neq(snap.lock_ns, 0);
 	cr_expect_eq(snap.at_lock[HZ_STAT_forks], 3);
 	cr_expect_eq(snap.cell[HZ_STAT_forks], 7);
+}
+
+Test(stats, the_standard_streams_are_the_programs)
+{
+	close(STDIN_FILENO);
+	cr_expect_gt(hz_stats_create(), STDERR_FILENO);
+	cr_expect_eq(fcntl(STDIN_FILENO, F_GETFD), -1);
+}
+
+/* Growing beyond the limit would be SIGXFSZ. */
+Test(stats, no_segment_beyond_the_limit_of_files)
+{
+	struct rlimit limit;
+
+	cr_assert_not(getrlimit(RLIMIT_FSIZE, &limit));
+	limit.rlim_cur = sizeof(struct hz_stats_segment) - 1;
+	cr_assert_not(setrlimit(RLIMIT_FSIZE, &limit));
+	cr_expect_eq(hz_stats_create(), -EFBIG);
+}
+
+/* ---- in the middle of hz_stats_attach_once ---- */
+
+static void (*in_the_middle)(void);
+
+static uint64_t now_in_the_middle(void)
+{
+	hz_os.now = hz_os_linux.now;
+	in_the_middle();
+	return hz_os.now();
+}
+
+static void attach_with(void (*what)(void))
+{
+	int fd;
+
+	in_the_middle = what;
+	hz_os.now = now_in_the_middle;
+	cr_assert_eq(hz_stats_attach_once("", &fd), 0);
+	cr_assert_geq(fd, 0);
+}
+
+static pthread_t second;
+static bool second_is_done;
+
+static void *attach_second(void *arg)
+{
+	int fd;
+
+	cr_expect_eq(hz_stats_attach_once("", &fd), 0);
+	cr_expect_eq(fd, -1);
+	hz_stats_mode_gpu(HZ_MODE_GPU_OBSERVE);
+	__atomic_store_n(&second_is_done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* It has time to do it wrong, if it does not wait. */
+static void start_second(void)
+{
+	cr_assert_not(pthread_create(&second, NULL, attach_second, NULL));
+	for (int i = 0;
+	     i < 200 && !__atomic_load_n(&second_is_done, __ATOMIC_ACQUIRE);
+	     i++)
+		usleep(1000);
+}
+
+Test(stats, who_attaches_second_waits)
+{
+	attach_with(start_second);
+	cr_assert_not(pthread_join(second, NULL));
+	cr_assert(hz_stats_snapshot(hz_stats_self, &snap));
+	cr_expect_eq(snap.mode_gpu, HZ_MODE_GPU_OBSERVE);
+}
+
+static void attach_again(void)
+{
+	int fd;
+
+	cr_expect_eq(hz_stats_attach_once("", &fd), 0);
+	cr_expect_eq(fd, -1);
+}
+
+Test(stats, a_signal_handler_does_not_wait, .timeout = 60)
+{
+	attach_with(attach_again);
+}
+
+static void attach_in_a_child(void)
+{
+	int fd, status;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(hz_stats_attach_once("", &fd) || fd < 0);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect_eq(status, 0);
+}
+
+Test(stats, a_child_does_not_wait_for_its_parent, .timeout = 60)
+{
+	attach_with(attach_in_a_child);
 }
