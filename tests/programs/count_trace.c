@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count_trace FILE KIND: how many events of that kind the trace holds.
+ * count_trace FILE KIND: how many events of that kind the trace holds. One that
+ * ends within a chunk is counted up to there, and the status is 1.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,17 +19,17 @@ static const struct {
 #undef KIND
 };
 
-static long count(struct hz_tf_reader *r, const char *name)
+/* 0, or the reader's error. */
+static int count(struct hz_tf_reader *r, const char *name, long *n)
 {
 	struct hz_tf_event event;
-	long n = 0;
 	int rc;
 
 	while ((rc = hz_tf_next(r, &event)) > 0)
 		for (unsigned i = 0; i < hz_array_len(kinds); i++)
-			n += kinds[i].kind == event.kind &&
-			     !strcmp(kinds[i].name, name);
-	return rc ? rc : n;
+			*n += kinds[i].kind == event.kind &&
+			      !strcmp(kinds[i].name, name);
+	return rc;
 }
 
 int main(int argc, char **argv)
@@ -36,19 +37,20 @@ int main(int argc, char **argv)
 	static struct hz_tf_reader reader;
 	int fd = argc == 3 ? open(argv[1], O_RDONLY) : -1;
 	struct stat st;
-	long n = -1;
+	long n = 0;
 	void *data;
+	int rc;
 
 	if (fd < 0 || fstat(fd, &st) || !st.st_size)
 		return 1;
 	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (data == MAP_FAILED)
 		return 1;
-	if (!hz_tf_open(&reader, data, (size_t)st.st_size))
-		n = count(&reader, argv[2]);
-	if (n < 0)
+	rc = hz_tf_open(&reader, data, (size_t)st.st_size);
+	if (!rc)
+		rc = count(&reader, argv[2], &n);
+	if (rc)
 		fprintf(stderr, "offset %zu: %s\n", reader.where, reader.why);
-	else
-		printf("%ld\n", n);
-	return n < 0;
+	printf("%ld\n", n);
+	return rc != 0;
 }

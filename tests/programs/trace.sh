@@ -54,12 +54,15 @@ set -- "$trace".[0-9]*
 [ $# -eq 1 ] && [ -s "$1" ] || fail "not one other trace: $*"
 [ "$(uses "$1")" -ge $blocks ] || fail "the other one is empty"
 
-# Killed: what was written by then can be read.
+# Killed: what was written by then can be read, up to a chunk that the kill
+# may have cut.
 some_uses()
 {
-	[ "$("$programs/count_trace" "$trace" FAULT 2>/dev/null || echo 0)" \
-		-ge $blocks ]
+	n=$("$programs/count_trace" "$trace" FAULT 2>"$tmp/cut")
+	[ "${n:-0}" -ge $blocks ] && { [ ! -s "$tmp/cut" ] ||
+		grep -q 'cut short' "$tmp/cut"; }
 }
+rm -f "$trace" # it would be taken for the new one
 horizon-run --ram 64M --store "$store" --trace "$trace" \
 	"$sweep" -m $((2 * blocks)) -t 1 -p 1000000 >/dev/null 2>&1 &
 children="$children $!"
