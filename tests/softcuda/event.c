@@ -106,19 +106,27 @@ static struct soft_dep place(CUevent e)
 	return (struct soft_dep){e->stream, e->seq};
 }
 
-SOFT_API(cuEventQuery, (CUevent e), (e))
+/* Where it was recorded, for a host that looks at it. */
+static CUresult reached(CUevent e, struct soft_dep *at)
 {
 	CUresult res = soft_check(e, SOFT_EVENT);
+
+	if (!res && e->capture)
+		res = CUDA_ERROR_CAPTURED_EVENT;
+	if (!res)
+		res = soft_capture_unsafe();
+	if (!res)
+		*at = place(e);
+	return res;
+}
+
+SOFT_API(cuEventQuery, (CUevent e), (e))
+{
 	struct soft_dep at;
+	CUresult res = reached(e, &at);
 
 	if (res)
 		return res;
-	if (e->capture)
-		return CUDA_ERROR_CAPTURED_EVENT;
-	res = soft_capture_unsafe();
-	if (res)
-		return res;
-	at = place(e);
 	if (at.stream && atomic_load(&at.stream->head) < at.seq) {
 		soft_stream_kick(at.stream, at.seq);
 		return CUDA_ERROR_NOT_READY;
@@ -130,17 +138,11 @@ SOFT_API(cuEventQuery, (CUevent e), (e))
 
 SOFT_API(cuEventSynchronize, (CUevent e), (e))
 {
-	CUresult res = soft_check(e, SOFT_EVENT);
 	struct soft_dep at;
+	CUresult res = reached(e, &at);
 
 	if (res)
 		return res;
-	if (e->capture)
-		return CUDA_ERROR_CAPTURED_EVENT;
-	res = soft_capture_unsafe();
-	if (res)
-		return res;
-	at = place(e);
 	if (at.stream) {
 		soft_stream_wait(at.stream, at.seq);
 		soft_phys_host_waited();

@@ -57,9 +57,28 @@ SOFT_API(cuMemAllocHost_v2, (void **out, size_t bytes), (out, bytes))
 	return host_alloc(out, bytes, 0);
 }
 
-SOFT_API(cuMemFreeHost, (void *p), (p))
+/* End what begins at p and is of this kind; otherwise the error. */
+static CUresult release(void *p, enum soft_mem kind, CUresult otherwise)
 {
 	struct soft_alloc *a;
+
+	pthread_mutex_lock(&soft_map_lock);
+	a = soft_map_find((uintptr_t)p);
+	if (a && (a->base != (uintptr_t)p || a->kind != kind))
+		a = NULL;
+	if (a)
+		soft_map_remove(a);
+	else
+		soft_count(bad_frees, 1);
+	pthread_mutex_unlock(&soft_map_lock);
+	if (!a)
+		return otherwise;
+	soft_alloc_destroy(a);
+	return CUDA_SUCCESS;
+}
+
+SOFT_API(cuMemFreeHost, (void *p), (p))
+{
 	CUcontext ctx;
 	CUresult res = soft_current(&ctx);
 
@@ -68,19 +87,7 @@ SOFT_API(cuMemFreeHost, (void *p), (p))
 	if (res || !p)
 		return res;
 	soft_ctx_sync(ctx);
-	pthread_mutex_lock(&soft_map_lock);
-	a = soft_map_find((uintptr_t)p);
-	if (a && (a->base != (uintptr_t)p || a->kind != SOFT_MEM_HOST))
-		a = NULL;
-	if (a)
-		soft_map_remove(a);
-	else
-		soft_count(bad_frees, 1);
-	pthread_mutex_unlock(&soft_map_lock);
-	if (!a)
-		return CUDA_ERROR_INVALID_VALUE;
-	soft_alloc_destroy(a);
-	return CUDA_SUCCESS;
+	return release(p, SOFT_MEM_HOST, CUDA_ERROR_INVALID_VALUE);
 }
 
 static CUresult host_register(void *p, size_t bytes, unsigned flags)
@@ -124,7 +131,6 @@ SOFT_API(cuMemHostRegister_v2, (void *p, size_t bytes, unsigned int flags),
 
 SOFT_API(cuMemHostUnregister, (void *p), (p))
 {
-	struct soft_alloc *a;
 	CUcontext ctx;
 	CUresult res = soft_current(&ctx);
 
@@ -135,19 +141,8 @@ SOFT_API(cuMemHostUnregister, (void *p), (p))
 	if (!p)
 		return CUDA_ERROR_INVALID_VALUE;
 	soft_ctx_sync(ctx);
-	pthread_mutex_lock(&soft_map_lock);
-	a = soft_map_find((uintptr_t)p);
-	if (a && (a->base != (uintptr_t)p || a->kind != SOFT_MEM_REGISTERED))
-		a = NULL;
-	if (a)
-		soft_map_remove(a);
-	else
-		soft_count(bad_frees, 1);
-	pthread_mutex_unlock(&soft_map_lock);
-	if (!a)
-		return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-	soft_alloc_destroy(a);
-	return CUDA_SUCCESS;
+	return release(p, SOFT_MEM_REGISTERED,
+		       CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
 }
 
 SOFT_API(cuMemHostGetDevicePointer_v2,

@@ -158,69 +158,27 @@ SOFT_STREAM_API(cuStreamQuery, (CUstream handle), (handle))
 	return (CUresult)atomic_load(&s->ctx->sticky);
 }
 
-SOFT_STREAM_API(cuStreamGetPriority, (CUstream handle, int *out), (handle, out))
-{
-	CUstream s;
-	CUresult res = soft_stream(handle, pt, &s);
+/* What is asked of a stream `s`. */
+#define GETTER(name_, type_, value_)                               \
+	SOFT_STREAM_API(name_, (CUstream handle, type_ * out),     \
+			(handle, out))                             \
+	{                                                          \
+		CUstream s;                                        \
+		CUresult res = soft_stream(handle, pt, &s);        \
+                                                                   \
+		if (!res && !out)                                  \
+			res = CUDA_ERROR_INVALID_VALUE;            \
+		if (!res)                                          \
+			*out = (value_);                           \
+		return res;                                        \
+	}
 
-	if (!res && !out)
-		res = CUDA_ERROR_INVALID_VALUE;
-	if (!res)
-		*out = s->priority;
-	return res;
-}
-
-SOFT_STREAM_API(cuStreamGetFlags, (CUstream handle, unsigned int *out),
-		(handle, out))
-{
-	CUstream s;
-	CUresult res = soft_stream(handle, pt, &s);
-
-	if (!res && !out)
-		res = CUDA_ERROR_INVALID_VALUE;
-	if (!res)
-		*out = s->flags;
-	return res;
-}
-
-SOFT_STREAM_API(cuStreamGetId, (CUstream handle, unsigned long long *out),
-		(handle, out))
-{
-	CUstream s;
-	CUresult res = soft_stream(handle, pt, &s);
-
-	if (!res && !out)
-		res = CUDA_ERROR_INVALID_VALUE;
-	if (!res)
-		*out = s->id;
-	return res;
-}
-
-SOFT_STREAM_API(cuStreamGetCtx, (CUstream handle, CUcontext *out),
-		(handle, out))
-{
-	CUstream s;
-	CUresult res = soft_stream(handle, pt, &s);
-
-	if (!res && !out)
-		res = CUDA_ERROR_INVALID_VALUE;
-	if (!res)
-		*out = s->ctx;
-	return res;
-}
-
-SOFT_STREAM_API(cuStreamGetDevice, (CUstream handle, CUdevice *out),
-		(handle, out))
-{
-	CUstream s;
-	CUresult res = soft_stream(handle, pt, &s);
-
-	if (!res && !out)
-		res = CUDA_ERROR_INVALID_VALUE;
-	if (!res)
-		*out = s->ctx->dev->index;
-	return res;
-}
+GETTER(cuStreamGetPriority, int, s->priority)
+GETTER(cuStreamGetFlags, unsigned int, s->flags)
+GETTER(cuStreamGetId, unsigned long long, s->id)
+GETTER(cuStreamGetCtx, CUcontext, s->ctx)
+GETTER(cuStreamGetDevice, CUdevice, s->ctx->dev->index)
+#undef GETTER
 
 SOFT_STREAM_API(cuStreamCopyAttributes, (CUstream to, CUstream from),
 		(to, from))
