@@ -8,48 +8,24 @@
 # change a digit: where memory lies, graphs, recomputing, a stop on the way.
 
 . "${srcdir:-.}/cuda-env.sh"
+. "${srcdir:-.}/functions.sh"
 
-train=${GPT_TRAIN:-./gpt-train}
-text=${GPT_TEXT:-/usr/share/common-licenses/GPL-3}
 host="--text $text --layers 2 --hidden 48 --heads 4 --seq 32 --batch 2
 	--steps 4 --lr 0.003"
 model="$host ${GPT_MODULE:+--module $GPT_MODULE}"
 
-if [ ! -r "$text" ]; then
-	echo "skipped: no text at $text; name one in GPT_TEXT"
-	exit 77
-fi
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 99' HUP INT TERM
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# cpu NAME OPTION..., gpu NAME OPTION...: losses and norms, without speed
 cpu() {
 	name=$1
 	shift
 	# shellcheck disable=SC2086 # a list
-	"$train" $host "$@" >"$dir/out" 2>"$dir/err" ||
-		fail "$name: $(cat "$dir/err")"
-	sed 's/ tok\/s.*//' "$dir/out" >"$dir/$name"
+	losses "$name" $host "$@"
 }
 
 gpu() {
 	name=$1
 	shift
 	# shellcheck disable=SC2086 # a list
-	"$train" --device cuda $model "$@" >"$dir/out" 2>"$dir/err" ||
-		fail "$name: $(cat "$dir/err")"
-	sed 's/ tok\/s.*//' "$dir/out" >"$dir/$name"
-}
-
-same() {
-	cmp -s "$dir/$1" "$dir/$2" || fail "$1 and $2 differ"
+	losses "$name" --device cuda $model "$@"
 }
 
 # near A B LOSS NORM: as many steps, and differences within these parts

@@ -5,35 +5,15 @@
 # runs print the same losses wherever their memory lies, with any number of
 # threads, and across a checkpoint.
 
-train=${GPT_TRAIN:-./gpt-train}
-text=${GPT_TEXT:-/usr/share/common-licenses/GPL-3}
+. "${srcdir:-.}/functions.sh"
+
 model="--text $text --layers 2 --hidden 48 --heads 4 --seq 32 --batch 4"
 
-if [ ! -r "$text" ]; then
-	echo "skipped: no text at $text; name one in GPT_TEXT"
-	exit 77
-fi
-dir=$(mktemp -d) || exit 99
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 99' HUP INT TERM
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# run NAME OPTION...: the losses and norms of a run, without its speed
 run() {
 	name=$1
 	shift
-	"$train" $model "$@" >"$dir/out" 2>"$dir/err" ||
-		fail "$name: $(cat "$dir/err")"
-	sed 's/ tok\/s.*//' "$dir/out" >"$dir/$name"
-}
-
-same() {
-	cmp -s "$dir/$1" "$dir/$2" || fail "$1 and $2 differ"
+	# shellcheck disable=SC2086 # a list
+	losses "$name" $model "$@"
 }
 
 # refused STATUS WORDS OPTION...: one line that says WORDS, nothing else

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+#
+# For the tests that run gpt-train, by `.`: the text, a directory $dir that
+# goes away, and failures that are counted in $failures.
+
+train=${GPT_TRAIN:-./gpt-train}
+text=${GPT_TEXT:-/usr/share/common-licenses/GPL-3}
+
+if [ ! -r "$text" ]; then
+	echo "skipped: no text at $text; name one in GPT_TEXT"
+	exit 77
+fi
+dir=$(mktemp -d) || exit 99
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 99' HUP INT TERM
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# losses NAME OPTION...: the losses and norms of a run, without its speed
+losses() {
+	name=$1
+	shift
+	"$train" "$@" >"$dir/out" 2>"$dir/err" ||
+		fail "$name: $(cat "$dir/err")"
+	sed 's/ tok\/s.*//' "$dir/out" >"$dir/$name"
+}
+
+same() {
+	cmp -s "$dir/$1" "$dir/$2" || fail "$1 and $2 differ"
+}
