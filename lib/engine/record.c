@@ -162,7 +162,6 @@ static void add(const struct hz_tf_event *event)
 		give_up(rc);
 }
 
-/* A tensor's number has the top bit in a trace when it is a host block. */
 void hz_engine_used(struct hz_engine *e, uint32_t b, enum hz_access how,
 		    uint64_t now)
 {

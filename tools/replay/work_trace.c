@@ -127,7 +127,7 @@ static void add_launch(struct load *l, const struct hz_tf_event *e)
 /* The time since the last one is what the program did in between. */
 static void add_fault(struct load *l, const struct hz_tf_event *e)
 {
-	uint32_t t = tensor_of(l, e->id | 1ull << 63, HZ_BLOCK_SIZE);
+	uint32_t t = tensor_of(l, e->id | HZ_TF_HOST, HZ_BLOCK_SIZE);
 
 	work_kernel(l->work, e->now - hz_min(l->faulted, e->now));
 	use(l, t, HZ_USE_READ | HZ_USE_WRITE);
