@@ -290,29 +290,6 @@ bool hz_gpu_map_remove(struct hz_gpu_map *m, uint64_t start,
 	return true;
 }
 
-uint32_t hz_gpu_map_remove_range(struct hz_gpu_map *m, uint64_t start,
-				 uint64_t bytes)
-{
-	uint64_t end = start + bytes;
-	uint32_t n = 0;
-
-	while (start < end) {
-		uint32_t t = hz_gpu_map_find(m, start);
-		const struct hz_gpu_alloc *a;
-
-		if (t == HZ_NONE) {
-			start = hz_align_down(start, HZ_BLOCK_SIZE) +
-				HZ_BLOCK_SIZE;
-			continue;
-		}
-		a = &m->alloc[m->tensor[t].alloc];
-		start = a->start + a->bytes;
-		remove_alloc(m, m->tensor[t].alloc);
-		n++;
-	}
-	return n;
-}
-
 uint32_t hz_gpu_map_remove_owner(struct hz_gpu_map *m, uint64_t owner)
 {
 	uint32_t n = 0;

@@ -116,9 +116,7 @@ uint32_t hz_gpu_map_add(struct hz_gpu_map *m, uint64_t start, uint64_t bytes,
  * if there is none. */
 bool hz_gpu_map_remove(struct hz_gpu_map *m, uint64_t start,
 		       struct hz_gpu_alloc *was);
-/* All allocations that start in [start, start + bytes). Returns how many. */
-uint32_t hz_gpu_map_remove_range(struct hz_gpu_map *m, uint64_t start,
-				 uint64_t bytes);
+/* All allocations of an owner. Returns how many. */
 uint32_t hz_gpu_map_remove_owner(struct hz_gpu_map *m, uint64_t owner);
 
 /* The tensor that holds addr, or HZ_NONE. */
