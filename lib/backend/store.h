@@ -5,9 +5,9 @@
  *
  * A `struct hz_store` is the file (store_file.c: opening, size, alignment,
  * slots; shared by all threads). A `struct hz_queue` belongs to one thread:
- * it submits whole-block transfers and waits for their completions and for
- * readable file descriptors (the userfaultfd, a wake-up eventfd) in one
- * place. Backends: store_uring.c, store_threads.c; each is probed with a real
+ * it submits transfers of blocks and of pieces of them, and waits for their
+ * completions and for readable file descriptors (the userfaultfd, a wake-up
+ * eventfd) in one place. Backends: store_uring.c, store_threads.c; each is probed with a real
  * transfer before it is believed.
  *
  * A transfer is finished only when all its bytes have moved: short
@@ -50,11 +50,13 @@ int hz_store_open(struct hz_store *store, const char *path,
 int hz_store_reopen(const struct hz_store *store, const char *path);
 void hz_store_close(struct hz_store *store);
 
-/* One transfer of one block. The caller owns the struct until it comes back
- * from wait(). */
+/* One transfer of a block or of a piece of one. The caller owns the struct
+ * until it comes back from wait(). */
 struct hz_xfer {
-	void *buf;     /* HZ_BLOCK_SIZE bytes, aligned; stays present */
+	void *buf;     /* `len` bytes, aligned as the store; stays present */
 	uint32_t slot;
+	uint32_t from; /* bytes into the slot; a multiple of store.align */
+	uint32_t len;  /* bytes, likewise; 0: the whole block */
 	bool write;
 	int res;       /* out: 0 or -errno */
 	uint32_t done; /* backend: bytes moved so far */
@@ -104,6 +106,17 @@ extern const struct hz_store_ops hz_store_threads;
  * caller keeps out of use. 0 or -errno; one message when io_uring is off. */
 int hz_store_probe(struct hz_store *store, const struct hz_store_ops *ops,
 		   unsigned flags);
+
+static inline uint32_t hz_xfer_len(const struct hz_xfer *x)
+{
+	return x->len ? x->len : (uint32_t)HZ_BLOCK_SIZE;
+}
+
+/* Where in the file it begins. */
+static inline uint64_t hz_xfer_at(const struct hz_xfer *x)
+{
+	return ((uint64_t)x->slot << HZ_BLOCK_SHIFT) + x->from;
+}
 
 /* ---- for the backends (store_probe.c) ---- */
 

@@ -31,10 +31,10 @@ bool hz_xfer_account(const struct hz_store *store, struct hz_xfer *x, ssize_t n)
 		return false;
 	if (n < 0)
 		return finish(x, n);
-	if (n == 0 || (size_t)n > HZ_BLOCK_SIZE - done)
+	if (n == 0 || (size_t)n > hz_xfer_len(x) - done)
 		return finish(x, -EIO); /* end of file, or nonsense */
 	done += n;
-	if (done == HZ_BLOCK_SIZE) {
+	if (done == hz_xfer_len(x)) {
 		x->done = done;
 		return finish(x, 0);
 	}
@@ -50,14 +50,13 @@ bool hz_xfer_account(const struct hz_store *store, struct hz_xfer *x, ssize_t n)
 
 void hz_xfer_run(const struct hz_store *store, struct hz_xfer *x)
 {
-	off_t base = (off_t)x->slot << HZ_BLOCK_SHIFT;
 	ssize_t n;
 
 	x->done = 0;
 	do {
 		char *p = (char *)x->buf + x->done;
-		size_t len = HZ_BLOCK_SIZE - x->done;
-		off_t off = base + x->done;
+		size_t len = hz_xfer_len(x) - x->done;
+		off_t off = (off_t)hz_xfer_at(x) + x->done;
 
 		n = x->write ? hz_os.pwrite(store->fd, p, len, off)
 			     : hz_os.pread(store->fd, p, len, off);

@@ -198,8 +198,8 @@ static void fill_xfer(struct hz_queue *q, struct io_uring_sqe *sqe,
 		      struct hz_xfer *x)
 {
 	char *p = (char *)x->buf + x->done;
-	unsigned len = HZ_BLOCK_SIZE - x->done;
-	uint64_t off = ((uint64_t)x->slot << HZ_BLOCK_SHIFT) + x->done;
+	unsigned len = hz_xfer_len(x) - x->done;
+	uint64_t off = hz_xfer_at(x) + x->done;
 	bool fixed = q->flags & HZ_QUEUE_FIXED_FILE;
 	int fd = fixed ? 0 : q->store->fd;
 

@@ -151,15 +151,16 @@ static void spoil(struct hz_queue *q, struct hz_xfer *x)
 	static unsigned good_reads;
 	struct hz_xfer **at = find(q, x);
 	unsigned char *p = x->buf;
+	uint32_t len = hz_xfer_len(x);
 
 	if (at) {
 		*at = NULL;
 		x->res = -EIO;
 		if (!x->write) /* as a bad sector leaves it */
-			memset(p + HZ_BLOCK_SIZE / 2, 0xee, HZ_BLOCK_SIZE / 2);
+			memset(p + len / 2, 0xee, len / 2);
 	} else if (!x->write && !x->res &&
 	           nth(count(&good_reads), store_faults.corrupt_every)) {
-		p[draw(q) % HZ_BLOCK_SIZE] ^= 0x10;
+		p[draw(q) % len] ^= 0x10;
 		count(&store_fault_counts.corrupted);
 	}
 }

@@ -198,6 +198,30 @@ static void depth_is_a_limit(const struct hz_store_ops *ops)
 	end(ops);
 }
 
+/* A piece moves its own bytes of the slot and no others. */
+static void pieces_of_a_block(const struct hz_store_ops *ops)
+{
+	struct hz_xfer piece = {.from = 3 * 4096, .len = 4096};
+	unsigned char *page;
+
+	begin(ops, 4);
+	paint(xfer[0].buf, 1);
+	cr_assert_eq(once(ops, &xfer[0], 2, true), 0);
+	page = xfer[1].buf;
+	memset(page, 0xab, 8192);
+	piece.buf = page;
+	cr_assert_eq(once(ops, &piece, 2, true), 0);
+	memset(page, 0x55, 8192);
+	cr_assert_eq(once(ops, &piece, 2, false), 0);
+	for (unsigned i = 0; i < 8192; i++)
+		cr_assert_eq(page[i], i < 4096 ? 0xab : 0x55);
+	memset(xfer[2].buf, 0x55, HZ_BLOCK_SIZE);
+	cr_assert_eq(once(ops, &xfer[2], 2, false), 0);
+	memset((char *)xfer[0].buf + piece.from, 0xab, piece.len);
+	cr_assert_arr_eq(xfer[0].buf, xfer[2].buf, HZ_BLOCK_SIZE);
+	end(ops);
+}
+
 static void fd_wakes_until_drained(const struct hz_store_ops *ops)
 {
 	int fd[2] = {eventfd(0, EFD_NONBLOCK), eventfd(0, EFD_NONBLOCK)};
@@ -455,6 +479,7 @@ static void flags_are_wishes(const struct hz_store_ops *ops)
 	}
 
 EACH_BACKEND(blocks_come_back)
+EACH_BACKEND(pieces_of_a_block)
 EACH_BACKEND(wait_times_out)
 EACH_BACKEND(depth_is_a_limit)
 EACH_BACKEND(fd_wakes_until_drained)
