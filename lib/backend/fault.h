@@ -46,8 +46,15 @@ struct hz_fault_ops {
 	 *  others   the mapping was changed behind our back */
 	int (*move)(int fd, void *dst, void *src, size_t len);
 
-	/* Copy a frame into a missing block page by page: for a block whose
-	 * mapping was split behind our back, where move() says EINVAL. */
+	/* The same for a block of which only some pages are there: they go
+	 * to the same places of an empty frame. (Linux 6.18: about 0.1 ms,
+	 * and 1 to 8 us for each run of pages, the flush of other
+	 * processors' TLBs.) */
+	int (*move_holes)(int fd, void *dst, void *src, size_t len);
+
+	/* Copy pages to missing ones; what is there already stays. For blocks
+	 * in pieces, and where move() says EINVAL since the mapping was split
+	 * behind our back. */
 	int (*copy)(int fd, void *dst, void *src, size_t len);
 
 	/* Zeros into one missing page. -EEXIST when it is there already. */

@@ -100,27 +100,31 @@ static int uffd_read(int fd, uintptr_t *addr, unsigned max)
 	return (int)n;
 }
 
-static int copy_page(int fd, char *dst, char *src)
-{
-	struct uffdio_copy cp = {.dst = (uintptr_t)dst,
-				 .src = (uintptr_t)src,
-				 .len = HZ_PAGE_SIZE};
-	int rc;
+static int uffd_wake(int fd, void *addr, size_t len);
 
-	do {
-		cp.copy = 0;
-		rc = hz_os.ioctl(fd, UFFDIO_COPY, &cp);
-	} while (rc == -EAGAIN);
-	return rc == -EEXIST ? 0 : rc;
-}
-
+/* The kernel says EAGAIN with the bytes done where it stops half way; the next
+ * call names what is in the way. A page that is there was mapped by somebody
+ * else: who waits for it may not have been woken. */
 static int uffd_copy(int fd, void *dst, void *src, size_t len)
 {
-	for (size_t off = 0; off < len; off += HZ_PAGE_SIZE) {
-		int rc = copy_page(fd, (char *)dst + off, (char *)src + off);
+	size_t off = 0;
 
-		if (rc < 0)
+	while (off < len) {
+		struct uffdio_copy cp = {.dst = (uintptr_t)dst + off,
+					 .src = (uintptr_t)src + off,
+					 .len = len - off};
+		int rc = hz_os.ioctl(fd, UFFDIO_COPY, &cp);
+
+		if (rc == 0)
+			return 0;
+		if (cp.copy > 0) {
+			off += (size_t)cp.copy;
+		} else if (rc == -EEXIST) {
+			uffd_wake(fd, (char *)dst + off, HZ_PAGE_SIZE);
+			off += HZ_PAGE_SIZE;
+		} else if (rc != -EAGAIN) {
 			return rc;
+		}
 	}
 	return 0;
 }
@@ -130,7 +134,8 @@ static int uffd_copy(int fd, void *dst, void *src, size_t len)
 /* Move as much as goes. The kernel moves what it can and then says EAGAIN
  * with the bytes done; the next call names what is in the way. A bare EAGAIN
  * is a page lock, never for long. *done is what arrived at dst. */
-static int move_some(int fd, char *dst, char *src, size_t len, size_t *done)
+static int move_some(int fd, char *dst, char *src, size_t len, uint64_t mode,
+		     size_t *done)
 {
 	int rc = 0;
 
@@ -138,7 +143,8 @@ static int move_some(int fd, char *dst, char *src, size_t len, size_t *done)
 	for (unsigned i = 0; *done < len && i < MOVE_TRIES; i++) {
 		struct uffdio_move mv = {.dst = (uintptr_t)dst + *done,
 					 .src = (uintptr_t)src + *done,
-					 .len = len - *done};
+					 .len = len - *done,
+					 .mode = mode};
 
 		rc = hz_os.ioctl(fd, UFFDIO_MOVE, &mv);
 		if (rc == 0)
@@ -162,7 +168,7 @@ static void return_uncounted(int fd, char *dst, char *src, size_t len,
 	size_t back;
 
 	while (done < len && move_some(fd, src + done, dst + done,
-				       HZ_PAGE_SIZE, &back) == 0)
+				       HZ_PAGE_SIZE, 0, &back) == 0)
 		done += HZ_PAGE_SIZE;
 }
 
@@ -172,17 +178,30 @@ static void return_uncounted(int fd, char *dst, char *src, size_t len,
 static int uffd_move(int fd, void *dst, void *src, size_t len)
 {
 	size_t done, back;
-	int rc = move_some(fd, dst, src, len, &done);
+	int rc = move_some(fd, dst, src, len, 0, &done);
 
 	if (rc == 0)
 		return 0;
 	return_uncounted(fd, dst, src, len, done);
-	if (!done || move_some(fd, src, dst, done, &back) == 0)
+	if (!done || move_some(fd, src, dst, done, 0, &back) == 0)
 		return rc;
 	/* Cannot be, but bytes matter more than reasons: copy the rest. */
 	if (uffd_copy(fd, (char *)src + back, (char *)dst + back,
 		      done - back) == 0)
 		hz_os_discard((char *)dst + back, done - back);
+	return rc;
+}
+
+/* The frame was empty: whatever is in it after an error goes back. */
+static int uffd_move_holes(int fd, void *dst, void *src, size_t len)
+{
+	size_t done, back;
+	int rc = move_some(fd, dst, src, len, UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES,
+			   &done);
+
+	if (rc < 0)
+		move_some(fd, src, dst, len, UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES,
+			  &back);
 	return rc;
 }
 
@@ -274,6 +293,7 @@ const struct hz_fault_ops hz_fault_uffd = {
 	.disarm = uffd_disarm,
 	.read = uffd_read,
 	.move = uffd_move,
+	.move_holes = uffd_move_holes,
 	.copy = uffd_copy,
 	.zero_page = uffd_zero_page,
 	.wake = uffd_wake,

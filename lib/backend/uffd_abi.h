@@ -26,6 +26,7 @@ struct uffdio_move {
 	__s64 move; /* out: bytes moved or -errno */
 };
 #define UFFDIO_MOVE _IOWR(UFFDIO, 0x05, struct uffdio_move)
+#define UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES (1ull << 1)
 #endif
 
 #ifndef UFFDIO_POISON

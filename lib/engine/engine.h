@@ -48,6 +48,7 @@
 #include "policy/block.h"
 #include "policy/plan.h"
 #include "policy/range.h"
+#include "policy/scatter.h"
 
 /* A thread's way to the store and to be woken. */
 struct hz_worker {
@@ -77,6 +78,8 @@ struct hz_frame {
 	uint64_t hash[2]; /* of the content being written */
 	struct hz_xfer xfer;
 	uint64_t began; /* ns; when the transfer was submitted */
+	uint16_t writes; /* of pieces of it, in flight */
+	uint16_t pages;	 /* orphan: single pages that it holds; 0: huge */
 };
 
 /* What a thread of the program asks of hz-aux; on the caller's stack. */
@@ -156,8 +159,17 @@ struct hz_engine {
 	uint32_t writing;    /* frames whose write is in flight */
 	uint64_t zero_wanted; /* first touches so far: paces growth */
 
-	/* faults that wait for a frame, oldest first */
-	uint32_t wait_head, wait_tail, waiting;
+	/* faults that wait for a frame, oldest first; and how many of them
+	 * wait for single pages */
+	uint32_t wait_head, wait_tail, waiting, waiting_pieces;
+
+	/* blocks in pieces; see pieces.h */
+	struct hz_pieces_set pieces;
+	struct hz_share share;
+	uint64_t (*page_hash)[HZ_BLOCK_PAGES]; /* by block; of the slot's
+						* pages, 0: not known */
+	uint32_t lent;	/* of `pages` */
+	int32_t credit; /* single pages */
 
 	uint32_t *dead; /* stack of blocks that were DEAD when pushed */
 	uint32_t dead_count;
@@ -261,6 +273,8 @@ void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f);
 void hz_fill_done(struct hz_engine *e, struct hz_worker *w,
 		  struct hz_xfer *x);
 
+/* The page at addr should be there: zeros if it is not. */
+void hz_fill_present(struct hz_engine *e, uintptr_t addr);
 /* A fault on block b was forgotten: hz-engine looks at it. Lock held. */
 void hz_fill_later(struct hz_engine *e, uint32_t b);
 /* The transfer of an orphaned frame ended. */
@@ -276,6 +290,10 @@ void hz_evict_probe(struct hz_engine *e, struct hz_worker *w);
 /* Carry out e->order. Lock held; drops it. hz-engine only. */
 void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w);
 void hz_evict_done(struct hz_engine *e, uint32_t f, int res);
+/* May the block be written? Gives it a slot of its own; says why not. */
+bool hz_evict_may_write(struct hz_engine *e, struct hz_block *blk);
+/* A write failed: what of the next ones. */
+void hz_evict_judge(struct hz_engine *e, int res);
 /* Take pages of freed blocks back, up to n. Lock held; drops it. */
 uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n);
 
@@ -295,8 +313,7 @@ void hz_region_drop(struct hz_engine *e, uint32_t b);
 /* The same, and the page goes back to the kernel at once. */
 void hz_region_purge(struct hz_engine *e, uint32_t b);
 /* Make the blocks resident and keep them so. The lock is not held: faults. */
-void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n,
-		   bool bring_in);
+void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n, bool now);
 /* Content of [from, from + n) becomes that of [to, ...); `to` is fresh. The
  * lock is not held. */
 int hz_region_transfer(struct hz_engine *e, uint32_t from, uint32_t to,
@@ -344,6 +361,8 @@ void *hz_thread_engine(void *engine);
 void *hz_thread_aux(void *engine);
 /* In hz-aux, with the lock held: wait until a block changed its state. */
 void hz_aux_wait(struct hz_engine *e);
+/* Take what transfers of hz-engine have ended. Lock held; dropped meanwhile. */
+void hz_engine_finish(struct hz_engine *e, struct hz_worker *w);
 /* Common beginning of our threads: name, signals, hz_inside. */
 void hz_thread_begin(const char *name);
 
@@ -356,9 +375,10 @@ void hz_budget_poll(struct hz_engine *e, bool force);
 void hz_fork_quiesce(struct hz_engine *e);
 /* Process `pid` shares our pages from now on. Lock held. */
 void hz_fork_watch(struct hz_engine *e, int pid);
-/* May block b, refused with EBUSY, be made exclusive again? Lock held; may
- * drop it. True: try the move once more. */
-bool hz_fork_reclaim(struct hz_engine *e, uint32_t b);
+/* May block b, refused with EBUSY, be made exclusive again? Of these pages,
+ * NULL: all. Lock held; may drop it. True: try the move once more. */
+bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
+		     const struct hz_page_map *pages);
 
 /* ---- rows.c: range rows of the segment ---- */
 void hz_rows_init(struct hz_engine *e);

@@ -22,6 +22,7 @@
 #include "base/stats.h"
 #include "checksum.h"
 #include "engine/engine.h"
+#include "engine/pieces.h"
 
 #define FULL_NS	     1000000000ull
 #define FAILED_MOST  8u /* writes that fail in a row */
@@ -54,7 +55,7 @@ static bool unmap(struct hz_engine *e, uint32_t b)
 	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
 	/* Shared with a relative: evicting it would free nothing, and a move
 	 * that stops half way is best not begun. */
-	rc = blk->fork_gen == e->fork_gen || hz_fork_reclaim(e, b)
+	rc = blk->fork_gen == e->fork_gen || hz_fork_reclaim(e, b, NULL)
 		     ? move_out(e, b, f)
 		     : -EBUSY;
 	if (rc < 0) {
@@ -196,10 +197,23 @@ static void say_full(struct hz_engine *e, const char *why)
 	e->store_is_full = true;
 }
 
-/* Back to STAGED: the content could not be stored. */
-static void cannot_store(struct hz_engine *e, uint32_t b, const char *why)
+bool hz_evict_may_write(struct hz_engine *e, struct hz_block *blk)
 {
+	const char *why = "the store is full: raise --store-size";
+
+	if (capped(e))
+		why = "write_cap is reached";
+	else if (own_slot(e, blk))
+		return true;
+	else if (hz_os.now() < e->full_until)
+		why = e->full_why;
 	say_full(e, why);
+	return false;
+}
+
+/* Back to STAGED: the content could not be stored. */
+static void cannot_store(struct hz_engine *e, uint32_t b)
+{
 	hz_block_set(&e->totals, &e->blk[b], HZ_BLK_STAGED);
 	pthread_cond_broadcast(&e->changed);
 	hz_fill_map(e, b, false);
@@ -211,15 +225,8 @@ static bool start_write(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	struct hz_block *blk = &e->blk[b];
 	struct hz_frame *fr = &e->frame[blk->frame];
 
-	if (capped(e)) {
-		cannot_store(e, b, "write_cap is reached");
-		return false;
-	}
-	if (!own_slot(e, blk)) {
-		cannot_store(e, b,
-			     hz_os.now() < e->full_until
-				     ? e->full_why
-				     : "the store is full: raise --store-size");
+	if (!hz_evict_may_write(e, blk)) {
+		cannot_store(e, b);
 		return false;
 	}
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT; /* until it is written */
@@ -275,7 +282,7 @@ static bool no_space(int res)
 
 /* After no space, or several errors in a row, the store takes no new slot for
  * a while; after one error another slot may do. */
-static void judge_failure(struct hz_engine *e, int res)
+void hz_evict_judge(struct hz_engine *e, int res)
 {
 	if (no_space(res)) {
 		say_full(e, NO_SPACE);
@@ -295,7 +302,7 @@ static void write_failed(struct hz_engine *e, uint32_t b, int res)
 	struct hz_block *blk = &e->blk[b];
 
 	hz_region_drop_slot(e, blk);
-	judge_failure(e, res);
+	hz_evict_judge(e, res);
 	hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
 	hz_fill_map(e, b, false);
 	hz_engine_used(e, b, HZ_ACCESS_SOFT, hz_os.now());
@@ -387,6 +394,8 @@ static bool carry_out(struct hz_engine *e, struct hz_worker *w,
 {
 	struct hz_block *blk = &e->blk[c.block];
 
+	if (blk->state == HZ_BLK_PIECES)
+		return hz_pieces_evict(e, w, c.block);
 	if (c.action == HZ_ACT_DROP && blk->state != HZ_BLK_READY)
 		return false;
 	if (blk->state == HZ_BLK_READY) {
@@ -405,9 +414,32 @@ static bool carry_out(struct hz_engine *e, struct hz_worker *w,
 	return blk->state == HZ_BLK_STAGED && put_away(e, w, c.block);
 }
 
+/* In a scattered range a stay in the frame shows what of it is used: no trial
+ * of the whole block, and it does not leave as one. */
+static bool to_pieces(struct hz_engine *e, struct hz_choice *c)
+{
+	const struct hz_block *blk = &e->blk[c->block];
+
+	if (c->action == HZ_ACT_DROP || blk->flags & HZ_BLKF_STICKY ||
+	    (blk->state != HZ_BLK_RESIDENT && blk->state != HZ_BLK_STAGED) ||
+	    !hz_pieces_wants(e, c->block))
+		return false;
+	c->action = HZ_ACT_EVICT;
+	return true;
+}
+
+static bool adopt(struct hz_engine *e, uint32_t b)
+{
+	if (e->blk[b].state == HZ_BLK_RESIDENT && !unmap(e, b))
+		return false;
+	if (e->blk[b].state == HZ_BLK_STAGED)
+		hz_pieces_adopt(e, b);
+	return e->blk[b].state == HZ_BLK_PIECES;
+}
+
 static void settle(struct hz_engine *e, struct hz_worker *w, struct hz_choice c)
 {
-	if (carry_out(e, w, c))
+	if (to_pieces(e, &c) ? adopt(e, c.block) : carry_out(e, w, c))
 		hz_plan_done(e->plan, c);
 	else
 		hz_plan_refused(e->plan, c);
@@ -416,7 +448,7 @@ static void settle(struct hz_engine *e, struct hz_worker *w, struct hz_choice c)
 /* Somebody waits, the budget shrank, or nothing is left for a first touch. */
 static bool must_go(const struct hz_engine *e)
 {
-	return e->waiting || e->pages > e->cap ||
+	return e->waiting > e->waiting_pieces || e->pages > e->cap ||
 	       hz_free_frames(e) + e->writing < SPARE_FRAMES;
 }
 
@@ -428,9 +460,12 @@ bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 		return true;
 	if (e->frozen || e->no_evict)
 		return false;
+	if (hz_pieces_giver(e, HZ_SHARE_BLOCKS) == HZ_SHARE_PIECES &&
+	    hz_pieces_step(e, w))
+		return true;
 	c = hz_plan_choose(e->plan, must_go(e));
 	if (c.action == HZ_ACT_NONE)
-		return false;
+		return hz_pieces_step(e, w);
 	settle(e, w, c);
 	return true;
 }

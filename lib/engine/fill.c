@@ -21,6 +21,7 @@
 #include "base/stats.h"
 #include "checksum.h"
 #include "engine/engine.h"
+#include "engine/pieces.h"
 
 /* Frames that read-ahead leaves to demand faults. */
 #define AHEAD_RESERVE 2
@@ -70,6 +71,14 @@ static int copy_in(struct hz_engine *e, char *dst, char *src)
 	return rc;
 }
 
+static void stalled(struct hz_engine *e, uint64_t since)
+{
+	uint64_t now = hz_os.now();
+
+	hz_stat_add(HZ_STAT_fault_stall, now - since);
+	hz_share_stall(&e->share, HZ_SHARE_BLOCKS, now - since, now);
+}
+
 static void mapped(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
@@ -78,7 +87,7 @@ static void mapped(struct hz_engine *e, uint32_t b)
 	blk->fork_gen = e->fork_gen;
 	hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
 	if (blk->flags & HZ_BLKF_WANTED)
-		hz_stat_add(HZ_STAT_fault_stall, hz_os.now() - blk->wanted_ns);
+		stalled(e, blk->wanted_ns);
 	blk->flags &= (uint8_t) ~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND);
 	pthread_cond_broadcast(&e->changed);
 }
@@ -192,6 +201,8 @@ static void wait_for_frame(struct hz_engine *e, uint32_t b)
 		e->blk[e->wait_tail].wait_next = b;
 	e->wait_tail = b;
 	e->waiting++;
+	blk->waits_in_pieces = hz_pieces_in(e, b);
+	e->waiting_pieces += blk->waits_in_pieces;
 	hz_stat_add(HZ_STAT_fault_no_frame, 1);
 	hz_engine_kick(&e->writer);
 }
@@ -222,26 +233,61 @@ static bool serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	return start_read(e, w, b, f);
 }
 
+static uint32_t first_waiting(struct hz_engine *e)
+{
+	uint32_t b = e->wait_head;
+	struct hz_block *blk = &e->blk[b];
+
+	e->wait_head = blk->wait_next;
+	if (e->wait_head == HZ_NONE)
+		e->wait_tail = HZ_NONE;
+	e->waiting--;
+	e->waiting_pieces -= blk->waits_in_pieces;
+	blk->flags &= (uint8_t)~HZ_BLKF_WAITING;
+	return b;
+}
+
+/* Is there memory, and a place in the queue, for who waits longest? */
+static bool can_serve(const struct hz_engine *e, const struct hz_worker *w)
+{
+	const struct hz_block *blk;
+
+	if (e->wait_head == HZ_NONE)
+		return false;
+	blk = &e->blk[e->wait_head];
+	if (blk->state == HZ_BLK_PIECES)
+		return e->credit > 0 || hz_free_frames(e) ||
+		       e->pages < e->cap;
+	return hz_free_frames(e) &&
+	       (blk->state != HZ_BLK_STORED || w->inflight < e->depth);
+}
+
+/* True: it waits for nothing any more. */
+static bool serve_waiting(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	const struct hz_block *blk = &e->blk[b];
+
+	if (blk->state == HZ_BLK_PIECES)
+		return hz_pieces_serve(e, w, b);
+	if ((blk->state == HZ_BLK_ZERO || blk->state == HZ_BLK_STORED) &&
+	    !(blk->flags & HZ_BLKF_NO_ACCESS) &&
+	    (blk->state == HZ_BLK_ZERO || !hz_pieces_wants(e, b)))
+		return serve(e, w, b);
+	/* Whatever it is now, who touches it again is told. */
+	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
+	return true;
+}
+
 void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w)
 {
-	while (e->wait_head != HZ_NONE && hz_free_frames(e)) {
-		uint32_t b = e->wait_head;
-		struct hz_block *blk = &e->blk[b];
+	while (can_serve(e, w)) {
+		uint32_t b = first_waiting(e);
 
-		if (blk->state == HZ_BLK_STORED && w->inflight >= e->depth)
-			break;
-		e->wait_head = blk->wait_next;
-		if (e->wait_head == HZ_NONE)
-			e->wait_tail = HZ_NONE;
-		e->waiting--;
-		blk->flags &= (uint8_t)~HZ_BLKF_WAITING;
-		if ((blk->state != HZ_BLK_ZERO &&
-		     blk->state != HZ_BLK_STORED) ||
-		    blk->flags & HZ_BLKF_NO_ACCESS)
-			e->fault->wake(e->uffd, hz_block_addr(e, b),
-				       HZ_BLOCK_SIZE);
-		else if (!serve(e, w, b))
-			wait_for_frame(e, b);
+		if (serve_waiting(e, w, b))
+			continue;
+		wait_for_frame(e, b);
+		if (e->blk[b].waits_in_pieces)
+			break; /* no credit, or no place in the queue */
 	}
 }
 
@@ -260,7 +306,8 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 		uint32_t f;
 
 		if (next[i] >= e->blocks ||
-		    e->blk[next[i]].state != HZ_BLK_STORED) {
+		    e->blk[next[i]].state != HZ_BLK_STORED ||
+		    hz_pieces_wants(e, next[i])) {
 			hz_plan_absent(e->plan, next[i]);
 			continue;
 		}
@@ -297,12 +344,28 @@ static void note(struct hz_engine *e, uint32_t b, enum hz_access how,
 	}
 }
 
+/* A fault on a stored block tells how its range is used. True: in pieces. */
+static bool scattered(struct hz_engine *e, uint32_t b, unsigned page)
+{
+	const unsigned unit_pages = HZ_UNIT_SIZE / HZ_PAGE_SIZE;
+	struct hz_range *r = hz_range_at(
+		e->ranges, b * HZ_UNITS_PER_BLOCK + page / unit_pages);
+
+	if (r && !r->scatter.scattered)
+		hz_scatter_fault(&r->scatter, page);
+	return hz_pieces_wants(e, b);
+}
+
 static void fault_missing(struct hz_engine *e, struct hz_worker *w, uint32_t b,
-			  uint64_t now)
+			  unsigned page, uint64_t now)
 {
 	struct hz_block *blk = &e->blk[b];
 	bool zero = blk->state == HZ_BLK_ZERO;
 
+	if (!zero && scattered(e, b, page)) {
+		hz_pieces_fault(e, w, b, page, now);
+		return;
+	}
 	if (blk->flags & HZ_BLKF_WAITING)
 		return;
 	want(blk, now);
@@ -336,7 +399,7 @@ static void fault_in_frame(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 
 /* The page should be there. If it is not, the program discarded it with a
  * system call that we did not see: zeros are what it must read. */
-static void fault_present(struct hz_engine *e, uintptr_t addr)
+void hz_fill_present(struct hz_engine *e, uintptr_t addr)
 {
 	void *page = (void *)hz_align_down(addr, HZ_PAGE_SIZE);
 
@@ -364,6 +427,7 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 		   uint64_t now)
 {
 	uint32_t b = (uint32_t)((addr - (uintptr_t)e->base) >> HZ_BLOCK_SHIFT);
+	unsigned page = addr / HZ_PAGE_SIZE % HZ_BLOCK_PAGES;
 
 	if (b >= e->blocks) {
 		/* Our frames are touched only while they are present. */
@@ -375,7 +439,10 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 	switch ((enum hz_block_state)e->blk[b].state) {
 	case HZ_BLK_ZERO:
 	case HZ_BLK_STORED:
-		fault_missing(e, w, b, now);
+		fault_missing(e, w, b, page, now);
+		break;
+	case HZ_BLK_PIECES:
+		hz_pieces_fault(e, w, b, page, now);
 		break;
 	case HZ_BLK_READY:
 	case HZ_BLK_STAGED:
@@ -390,7 +457,7 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 	case HZ_BLK_RESIDENT:
 	case HZ_BLK_DEAD:
 	case HZ_BLK_NATIVE:
-		fault_present(e, addr);
+		hz_fill_present(e, addr);
 		break;
 	default:
 		fault_passing(e, b, now);
@@ -410,6 +477,8 @@ static bool verified(struct hz_engine *e, struct hz_block *blk, uint32_t f)
 	const char *mem = hz_frame_addr(e, f);
 	bool hole;
 
+	if (expect[0] == HZ_HASH_ANY && !expect[1])
+		return true;
 	hz_unlock(&e->lock);
 	hole = hz_is_zero(mem, HZ_BLOCK_SIZE);
 	if (hz_knobs.verify && !hole)
@@ -469,6 +538,10 @@ static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 	struct hz_block *blk = &e->blk[b];
 
 	hz_stat_add(HZ_STAT_store_read, HZ_BLOCK_SIZE);
+	if (!fr->orphan && hz_pieces_in(e, b) && e->pieces.of[b].whole == f) {
+		hz_pieces_whole_done(e, b, res);
+		return;
+	}
 	if (res == 0 && !fr->orphan && !verified(e, blk, f))
 		res = -EBADMSG;
 	if (res < 0)
@@ -498,6 +571,10 @@ void hz_fill_done(struct hz_engine *e, struct hz_worker *w, struct hz_xfer *x)
 	bool write = x->write;
 
 	w->inflight--;
+	if (f & HZ_TAG_PIECE) {
+		hz_pieces_done(e, w, x);
+		return;
+	}
 	e->frame[f].io = false;
 	hz_plan_transfer(e->plan, now - e->frame[f].began,
 			 e->reader.inflight + e->writer.inflight, now);

@@ -36,6 +36,7 @@
 #include "base/stats.h"
 #include "engine/arena.h"
 #include "engine/engine.h"
+#include "engine/pieces.h"
 
 /* From prepare to parent/child, in the forking thread, which holds the
  * engine's lock all the while. */
@@ -116,15 +117,30 @@ static bool anyone_shares(struct hz_engine *e)
 	return shared;
 }
 
-bool hz_fork_reclaim(struct hz_engine *e, uint32_t b)
+/* Only where there are pages: a missing one would be a fault of ours. */
+static int make_exclusive(char *addr, const struct hz_page_map *pages)
+{
+	unsigned n, first;
+	int rc = 0;
+
+	if (!pages)
+		return hz_os.madvise(addr, HZ_BLOCK_SIZE, MADV_POPULATE_WRITE);
+	first = hz_pmap_run(pages, 0, &n);
+	for (; n && rc == 0; first = hz_pmap_run(pages, first + n, &n))
+		rc = hz_os.madvise(addr + first * HZ_PAGE_SIZE,
+				   n * HZ_PAGE_SIZE, MADV_POPULATE_WRITE);
+	return rc;
+}
+
+bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
+		     const struct hz_page_map *pages)
 {
 	int rc;
 
 	if (anyone_shares(e))
 		return false;
 	hz_unlock(&e->lock);
-	rc = hz_os.madvise(hz_block_addr(e, b), HZ_BLOCK_SIZE,
-			   MADV_POPULATE_WRITE);
+	rc = make_exclusive(hz_block_addr(e, b), pages);
 	hz_lock(&e->lock);
 	if (rc == 0)
 		e->blk[b].fork_gen = e->fork_gen;
@@ -154,12 +170,31 @@ static void map_staged(struct hz_engine *e)
 	}
 }
 
+/* Content in frames: they are not inherited. */
+static bool framed(const struct hz_engine *e)
+{
+	return e->totals.count[HZ_BLK_STAGED] ||
+	       e->pieces.list[HZ_PIECES_STAGED].count ||
+	       e->pieces.list[HZ_PIECES_WRITING].count;
+}
+
+static void map_pieces(struct hz_engine *e)
+{
+	uint32_t b = hz_pieces_first(&e->pieces, HZ_PIECES_STAGED);
+
+	/* One that is being compared is waited for. */
+	for (; b != HZ_NONE && e->blk[b].state == HZ_BLK_PIECES;
+	     b = hz_pieces_first(&e->pieces, HZ_PIECES_STAGED))
+		hz_pieces_put_back(e, b);
+}
+
 void hz_fork_quiesce(struct hz_engine *e)
 {
 	e->frozen = true;
-	while (passing(e) || e->totals.count[HZ_BLK_STAGED]) {
+	while (passing(e) || framed(e)) {
 		map_staged(e);
-		if (passing(e))
+		map_pieces(e);
+		if (passing(e) || framed(e))
 			hz_aux_wait(e);
 	}
 }
@@ -193,7 +228,7 @@ void hz_arena_fork_prepare(void)
 	hz_lock(&e->lock);
 	/* Also before the engine runs: who works on a block does not exist in
 	 * the child. */
-	while (passing(e) || e->totals.count[HZ_BLK_STAGED])
+	while (passing(e) || framed(e))
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
 	if (!fork_state.held)
 		return;
@@ -281,6 +316,7 @@ static void adopt(struct hz_engine *e)
 	e->armed = false;
 	e->pages = (uint32_t)(e->totals.count[HZ_BLK_RESIDENT] +
 			      e->totals.count[HZ_BLK_DEAD]);
+	hz_pieces_adopt_all(e);
 }
 
 /* The one case in which the program may not go on: it would read zeros. */
@@ -313,7 +349,8 @@ static void restart(struct hz_engine *e)
 	hz_rows_child();
 	hz_slots_fork_child(e->slots);
 	adopt(e);
-	needed = e->totals.count[HZ_BLK_STORED] != 0;
+	needed = e->totals.count[HZ_BLK_STORED] ||
+		 e->totals.count[HZ_BLK_PIECES];
 	if (fork_state.no_row && needed)
 		cannot_read("too many processes share the store");
 	if (fork_state.no_row) {

@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/engine.h"
+#include "engine/pieces.h"
 
 /* Blocks moved in one hold of the lock: about a millisecond. */
 #define MOVE_BATCH 16u
@@ -127,6 +128,9 @@ void hz_region_drop(struct hz_engine *e, uint32_t b)
 	case HZ_BLK_STORED:
 		hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 		break;
+	case HZ_BLK_PIECES:
+		hz_pieces_drop(e, b);
+		break;
 	default: /* ZERO, DEAD, NATIVE, POISONED */
 		break;
 	}
@@ -151,25 +155,39 @@ void hz_region_purge(struct hz_engine *e, uint32_t b)
 
 /* ---- keeping ---- */
 
-/* Not what the kernel has already: the program may have no access to it. */
-static bool to_be_read(struct hz_engine *e, uint32_t b)
+/* By touching it: bytes from one to the next touch, 0 for none. Not what the
+ * kernel has already: the program may have no access to it. */
+static size_t touch_step(struct hz_engine *e, uint32_t b)
 {
 	HZ_SCOPED_LOCK(&e->lock);
 
-	return e->blk[b].state != HZ_BLK_NATIVE &&
-	       e->blk[b].state != HZ_BLK_POISONED;
+	switch ((enum hz_block_state)e->blk[b].state) {
+	case HZ_BLK_NATIVE:
+	case HZ_BLK_POISONED:
+		return 0;
+	case HZ_BLK_PIECES:
+		return HZ_PAGE_SIZE;
+	default:
+		return hz_pieces_in(e, b) ? HZ_PAGE_SIZE : HZ_BLOCK_SIZE;
+	}
 }
 
-void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n,
-		   bool bring_in)
+static void bring_in(struct hz_engine *e, uint32_t b)
+{
+	size_t step = touch_step(e, b);
+
+	for (size_t off = 0; step && off < HZ_BLOCK_SIZE; off += step)
+		(void)*(volatile char *)(hz_block_addr(e, b) + off);
+}
+
+void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n, bool now)
 {
 	hz_lock(&e->lock);
 	for (uint32_t b = first; b < first + n; b++)
 		e->blk[b].flags |= HZ_BLKF_STICKY;
 	hz_unlock(&e->lock);
-	for (uint32_t b = first; bring_in && b < first + n; b++)
-		if (to_be_read(e, b))
-			(void)*(volatile char *)hz_block_addr(e, b);
+	for (uint32_t b = first; now && b < first + n; b++)
+		bring_in(e, b);
 }
 
 /* ---- moving ---- */
@@ -248,8 +266,8 @@ int hz_region_transfer(struct hz_engine *e, uint32_t from, uint32_t to,
 		if (req.result == req.n)
 			continue;
 		if (stuck < 4) {
-			/* In a frame: a touch maps it. */
-			(void)*(volatile char *)hz_block_addr(e, from + i);
+			/* In a frame, or in pieces: touches map it. */
+			bring_in(e, from + i);
 			continue;
 		}
 		/* Pinned or shared with a child: its bytes, not its page. */

@@ -57,16 +57,19 @@ struct walk {
 	uint32_t looked;
 };
 
-static bool in_ram(const struct hz_block *blk)
+static uint32_t pages_in_ram(const struct hz_engine *e, uint32_t b)
 {
-	switch ((enum hz_block_state)blk->state) {
+	if (e->pieces.of[b].phase != HZ_PIECES_NONE)
+		return (uint32_t)e->pieces.of[b].n_here +
+		       e->pieces.of[b].n_held;
+	switch ((enum hz_block_state)e->blk[b].state) {
 	case HZ_BLK_ZERO:
 	case HZ_BLK_STORED:
 	case HZ_BLK_READING:
 	case HZ_BLK_POISONED:
-		return false;
+		return 0;
 	default:
-		return true;
+		return HZ_BLOCK_PAGES;
 	}
 }
 
@@ -89,15 +92,16 @@ static void refresh(void *arg, struct hz_range *r)
 	if (r->stats_row == HZ_NONE || w->looked > REFRESH_MOST)
 		return;
 	for (uint32_t b = first; b <= last; b++) {
-		bool here = in_ram(&e->blk[b]);
+		uint32_t pages = pages_in_ram(e, b);
 
-		ram += here;
-		store += !here && e->blk[b].slot != HZ_NONE;
+		ram += pages;
+		if (e->blk[b].slot != HZ_NONE)
+			store += HZ_BLOCK_PAGES - pages;
 	}
 	w->looked += last - first + 1;
-	row.resident_bytes = hz_min(ram << HZ_BLOCK_SHIFT, r->bytes);
+	row.resident_bytes = hz_min(ram * HZ_PAGE_SIZE, r->bytes);
 	row.store_bytes =
-		hz_min(store << HZ_BLOCK_SHIFT, r->bytes - row.resident_bytes);
+		hz_min(store * HZ_PAGE_SIZE, r->bytes - row.resident_bytes);
 	hz_stats_put_range(r->stats_row, &row);
 }
 
@@ -139,6 +143,12 @@ void hz_rows_refresh(struct hz_engine *e)
 
 	hz_stat_gauge(HZ_STAT_ram_resident, HZ_STAT_ram_peak,
 		      (uint64_t)e->pages << HZ_BLOCK_SHIFT);
+	hz_stat_gauge(HZ_STAT_piece_blocks, HZ_STAT_piece_blocks,
+		      e->pieces.list[HZ_PIECES_MAPPED].count +
+			      e->pieces.list[HZ_PIECES_STAGED].count +
+			      e->pieces.list[HZ_PIECES_WRITING].count);
+	hz_stat_gauge(HZ_STAT_piece_resident, HZ_STAT_piece_resident,
+		      e->pieces.here * HZ_PAGE_SIZE);
 	note_lock(e);
 	if (now - last < REFRESH_NS)
 		return;

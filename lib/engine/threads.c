@@ -22,6 +22,7 @@
 #include "engine/arena.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
+#include "engine/pieces.h"
 
 #define BATCH	       64
 #define TICK_IDLE_NS   1000000000ull /* nothing happens */
@@ -189,7 +190,8 @@ static bool short_of_frames(const struct hz_engine *e)
 	if (e->store_is_full && !e->waiting)
 		return false;
 	return hz_free_frames(e) + e->writing <
-	       e->free_target + hz_min(e->waiting, e->depth);
+	       e->free_target +
+		       hz_min(e->waiting - e->waiting_pieces, e->depth);
 }
 
 /* Nothing can leave, nothing is on its way, and a thread waits: the program
@@ -212,7 +214,7 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 	hz_fill_waiting(e, w);
 }
 
-static void finish_ready(struct hz_engine *e, struct hz_worker *w)
+void hz_engine_finish(struct hz_engine *e, struct hz_worker *w)
 {
 	struct hz_xfer *done[BATCH];
 	unsigned ready = 0;
@@ -239,12 +241,11 @@ static void balance(struct hz_engine *e, struct hz_worker *w)
 		if (hz_free_frames(e) + e->writing <= before &&
 		    ++refused > (e->store_is_full ? FULL_TRIES : PINNED_TRIES))
 			break;
-		finish_ready(e, w);
+		hz_engine_finish(e, w);
 		/* After it: what it freed must not wait for a tick. */
 		hz_fill_waiting(e, w);
 		hz_fill_ahead(e, w);
 	}
-	relieve(e, w);
 }
 
 /* Memory that nobody wanted for a while goes back to the kernel. */
@@ -292,6 +293,9 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 	hz_fill_waiting(e, w);
 	grow(e, w);
 	balance(e, w);
+	hz_pieces_balance(e, w);
+	grow(e, w);
+	relieve(e, w);
 	hz_evict_probe(e, w);
 	hz_fill_ahead(e, w);
 	hz_evict_ordered(e, w);
@@ -380,6 +384,7 @@ static long order_once(struct hz_engine *e, uint32_t first, uint32_t n)
 	for (uint32_t b = first; b < first + n; b++) {
 		/* Each on its way arrives, or is turned back. */
 		while (hz_region_passing(&e->blk[b]) ||
+		       e->pieces.of[b].phase == HZ_PIECES_WRITING ||
 		       e->blk[b].state == HZ_BLK_WRITING ||
 		       e->blk[b].state == HZ_BLK_READING)
 			hz_aux_wait(e);

@@ -13,9 +13,13 @@
  *      |                |            |        ^                  v
  *      +-- prefetch --> READING --> READY     +------------ WRITING
  *
+ * Of a range that is used all over, STORED blocks become PIECES at a fault and
+ * RESIDENT ones when they are to leave; see policy/scatter.h.
+ *
  * Content of a block is in exactly one place that counts: nowhere (ZERO,
  * DEAD), mapped pages (RESIDENT), a frame (STAGED HASHING WRITING READY), or
- * the slot (STORED READING). A READY block's slot holds the same bytes.
+ * the slot (STORED READING). A READY block's slot holds the same bytes. For
+ * PIECES this is true page by page.
  *
  * Pure data: no system call, no lock of its own. The engine's lock guards
  * every field.
@@ -48,6 +52,10 @@ enum {
 	HZ_BLKF_NO_ACCESS = 1 << 7, /* unmapped by the program: PROT_NONE */
 };
 
+/* hash[0] with hash[1] == 0: the slot was written in pieces, and may even be
+ * all zero. */
+#define HZ_HASH_ANY 1u
+
 struct hz_block {
 	uint8_t state; /* enum hz_block_state; hz_block_set() only */
 	uint8_t flags;
@@ -58,7 +66,8 @@ struct hz_block {
 	uint64_t hash[2];   /* of the slot's content; valid with _SLOT; two
 			     * zeros: it was not computed */
 	uint64_t wanted_ns; /* when the oldest waiting fault was read */
-	uint32_t changed;   /* times in a row that it left changed */
+	uint16_t changed;   /* times in a row that it left changed */
+	bool waits_in_pieces; /* how it entered the waiting list */
 };
 
 /* Totals by state; each is changed only by hz_block_set(). */

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/util.h"
+#include "policy/scatter.h"
 
 enum hz_range_kind { HZ_RANGE_FREE, HZ_RANGE_MALLOC, HZ_RANGE_MAP };
 
@@ -36,7 +37,7 @@ struct hz_range {
 	uint32_t kind;	/* enum hz_range_kind */
 	uint32_t flags;
 	uint32_t stats_row; /* row in the segment, or HZ_NONE */
-	uint32_t pad;
+	struct hz_scatter scatter;
 	uint64_t faults, last_fault; /* for horizon-stat --tensors */
 };
 

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks in pieces: refilled and evicted by the page, for ranges that are used
+ * all over (policy/scatter.h says which).
+ *
+ * Such a block has no huge page. The kernel allocates its pages when they are
+ * copied in (UFFDIO_COPY: 2 to 3 us, no flush of other processors' TLBs), and
+ * they leave all together: one UFFDIO_MOVE that skips holes takes what is
+ * mapped to the addresses of an empty frame. MOVE refuses pinned pages, so no
+ * DMA is lost; write protection and MADV_DONTNEED in place would be faster,
+ * and lose it. A frame that holds single pages is emptied by MADV_DONTNEED: by
+ * then nobody else can have its pages.
+ *
+ * Content of a page is in exactly one place that counts: mapped (`here`), in
+ * the frame (`held`), or in the block's slot. A page equal to the slot's by
+ * its hash is dropped without a write.
+ *
+ * Budget. Pages in pieces come out of the same number as frames: `lent` huge
+ * pages of e->pages are lent to the kernel's small ones,
+ *   lent * HZ_BLOCK_PAGES == mapped + in small frames + reads on their way
+ *                            + credit
+ * and credit may fall a little below zero rather than let a fault wait whose
+ * content is in RAM.
+ *
+ * All of it under the engine's lock, which stage() and hash_held() drop with
+ * the block UNMAPPING. A copy of a few pages is made under the lock: it takes
+ * less time than another state would.
+ */
+#ifndef HZ_ENGINE_PIECES_H
+#define HZ_ENGINE_PIECES_H
+
+#include "engine/engine.h"
+
+/* In hz_xfer.tag: of a piece, the rest is the number of its record. */
+#define HZ_TAG_PIECE (1u << 31)
+
+struct hz_piece_io {
+	struct hz_xfer xfer;
+	uint32_t block;
+	uint32_t frame; /* a write's, else HZ_NONE */
+	uint32_t next;	/* free list, HZ_NONE ends it */
+	uint16_t first, n;
+	uint8_t tries;
+	bool orphan;	/* its block was freed */
+	uint64_t asked; /* ns; when the fault was read */
+};
+
+/* ---- pieces.c: records and the budget ---- */
+/* 64 bits of XXH3, never 0: two pages that differ look equal with probability
+ * 2^-64. */
+uint64_t hz_page_hash(const void *page);
+bool hz_pieces_make_tables(struct hz_engine *e);
+/* After fork, in the child: no transfer is in flight, no frame is there. */
+void hz_pieces_adopt_all(struct hz_engine *e);
+/* Is block b used in pieces now, or when it comes back? */
+bool hz_pieces_in(const struct hz_engine *e, uint32_t b);
+bool hz_pieces_wants(struct hz_engine *e, uint32_t b);
+/* n pages to spend; false: something must be evicted first. `must`: lend a
+ * frame whoever should give. */
+bool hz_pieces_credit(struct hz_engine *e, unsigned n, bool must);
+/* Credit that is not needed becomes room for frames again. */
+void hz_pieces_return(struct hz_engine *e);
+/* Is there too little credit for the next faults? */
+bool hz_pieces_short(const struct hz_engine *e);
+enum hz_share_class hz_pieces_giver(const struct hz_engine *e,
+				    enum hz_share_class asks);
+struct hz_piece_io *hz_piece_io_take(struct hz_engine *e, bool write);
+void hz_piece_io_put(struct hz_engine *e, struct hz_piece_io *io);
+/* Block b is freed: its transfers end for nobody. */
+void hz_piece_io_orphan(struct hz_engine *e, uint32_t b);
+/* The block has all its pages, or none, and nothing is on its way: RESIDENT or
+ * STORED. */
+void hz_pieces_settle(struct hz_engine *e, uint32_t b);
+/* Huge pages for blocks that have all their pages. hz-engine; drops the
+ * lock. */
+void hz_pieces_collapse(struct hz_engine *e);
+
+/* ---- pieces_in.c ---- */
+/* A fault at `page` of a block in pieces, or of a stored block that shall be:
+ * like hz_fill_fault(). */
+void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		     unsigned page, uint64_t now);
+/* Serve what waits in block b; false: something still does. */
+bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b);
+/* Read all that is missing of block b. */
+bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b);
+/* Map again what is in the frame of block b. */
+void hz_pieces_put_back(struct hz_engine *e, uint32_t b);
+void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
+			 struct hz_piece_io *io, int res);
+void hz_pieces_whole_done(struct hz_engine *e, uint32_t b, int res);
+
+/* ---- pieces_out.c ---- */
+/* A block in a frame (STAGED) whose range is scattered: stays there in
+ * pieces. */
+void hz_pieces_adopt(struct hz_engine *e, uint32_t b);
+/* One step of eviction; drops the lock. False: nothing to do. hz-engine. */
+bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w);
+/* Until there is credit again. hz-engine; drops the lock. */
+void hz_pieces_balance(struct hz_engine *e, struct hz_worker *w);
+/* Out with all of block b that is not being used. hz-engine. */
+bool hz_pieces_evict(struct hz_engine *e, struct hz_worker *w, uint32_t b);
+void hz_pieces_write_done(struct hz_engine *e, struct hz_worker *w,
+			  struct hz_piece_io *io, int res);
+/* The block's content is forgotten: ZERO. */
+void hz_pieces_drop(struct hz_engine *e, uint32_t b);
+/* Its frame, which nothing is held in any more, is free; may drop the lock. */
+void hz_pieces_free_frame(struct hz_engine *e, uint32_t b);
+/* A transfer ended. */
+void hz_pieces_done(struct hz_engine *e, struct hz_worker *w,
+		    struct hz_xfer *x);
+
+#endif

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks in pieces: faults, reads, and what is put back from a frame.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/os.h"
+#include "base/stats.h"
+#include "checksum.h"
+#include "engine/pieces.h"
+
+/* Pages above the credit that a page in a frame may take at once. */
+#define OVERDRAFT  256
+#define READ_TRIES 3u
+/* Pages of a read: its buffer's. */
+#define PIECE_MOST 16u
+
+static char *page_addr(const struct hz_engine *e, uint32_t b, unsigned page)
+{
+	return hz_block_addr(e, b) + page * HZ_PAGE_SIZE;
+}
+
+/* ---- mapping ---- */
+
+/* The content is lost, of these pages alone. They count as mapped: an access
+ * raises SIGBUS. */
+static void poison(struct hz_engine *e, uint32_t b, unsigned first, unsigned n,
+		   int rc)
+{
+	char *addr = page_addr(e, b, first);
+
+	hz_stat_add(HZ_STAT_poisoned, 1);
+	hz_log(HZ_ERROR, "store",
+	       "read of %u pages at %p, slot %u, failed (%m): their content "
+	       "is lost; access raises SIGBUS",
+	       n, addr, e->blk[b].slot, rc);
+	if (e->fault->poison(e->uffd, addr, n * HZ_PAGE_SIZE) < 0)
+		hz_log(HZ_ERROR, "store",
+		       "this kernel cannot poison memory (Linux 6.6 can): "
+		       "threads that touch the block stop for ever");
+	hz_pieces_here(&e->pieces, b, first, n, true);
+	e->credit -= (int32_t)n;
+}
+
+/* Map copies of the pages at src; what is mapped already stays as it is. */
+static void copy_run(struct hz_engine *e, uint32_t b, unsigned first,
+		     unsigned n, char *src)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	struct timespec ms = {.tv_nsec = 1000000};
+	int rc = -ENOMEM;
+
+	for (unsigned i = 0; rc == -ENOMEM && i < 1000; i++) {
+		rc = e->fault->copy(e->uffd, page_addr(e, b, first), src,
+				    n * HZ_PAGE_SIZE);
+		if (rc == -ENOMEM)
+			nanosleep(&ms, NULL);
+	}
+	hz_pmap_fill(&p->wanted, first, n, false);
+	if (rc < 0) {
+		poison(e, b, first, n, rc);
+		return;
+	}
+	hz_pieces_here(&e->pieces, b, first, n, true);
+	e->credit -= (int32_t)n;
+}
+
+static void stalled(struct hz_engine *e, uint64_t asked)
+{
+	uint64_t now = hz_os.now();
+
+	hz_stat_add(HZ_STAT_fault_stall, now - asked);
+	hz_share_stall(&e->share, HZ_SHARE_PIECES, now - asked, now);
+}
+
+/* ---- out of the frame ---- */
+
+static void map_held(struct hz_engine *e, uint32_t b, unsigned first,
+		     unsigned n)
+{
+	char *src = hz_frame_addr(e, e->blk[b].frame) + first * HZ_PAGE_SIZE;
+
+	hz_pieces_held(&e->pieces, b, first, n, false);
+	copy_run(e, b, first, n, src);
+}
+
+/* The kind of credit is of no matter: the frame gives its pages back later. */
+static bool put_back(struct hz_engine *e, uint32_t b, unsigned first,
+		     unsigned n)
+{
+	if (!hz_pieces_credit(e, n, false)) {
+		n = 1;
+		if (e->credit <= -OVERDRAFT && !hz_pieces_credit(e, 1, false))
+			return false;
+	}
+	hz_stat_add(HZ_STAT_piece_soft, 1);
+	hz_stat_add(HZ_STAT_fault_prefetched, 1);
+	map_held(e, b, first, n);
+	return true;
+}
+
+void hz_pieces_put_back(struct hz_engine *e, uint32_t b)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	unsigned n, first = hz_pmap_run(&p->held, 0, &n);
+
+	for (; n; first = hz_pmap_run(&p->held, first, &n))
+		map_held(e, b, first, n);
+	hz_pieces_settle(e, b);
+}
+
+/* ---- out of the slot ---- */
+
+/* How many pages from `page` on, n at most, are nowhere but in the slot. */
+static unsigned stored_run(const struct hz_pieces *p, unsigned page, unsigned n)
+{
+	unsigned i = 0;
+
+	while (i < n && !hz_pmap_has(&p->here, page + i) &&
+	       !hz_pmap_has(&p->held, page + i) &&
+	       !hz_pmap_has(&p->reading, page + i))
+		i++;
+	return i;
+}
+
+static bool submit(struct hz_engine *e, struct hz_worker *w,
+		   struct hz_piece_io *io)
+{
+	struct hz_pieces *p = &e->pieces.of[io->block];
+
+	io->xfer.slot = e->blk[io->block].slot;
+	io->xfer.from = (uint32_t)(io->first * HZ_PAGE_SIZE);
+	io->xfer.len = (uint32_t)(io->n * HZ_PAGE_SIZE);
+	io->xfer.write = false;
+	if (e->io->submit(w->queue, &io->xfer) < 0) {
+		hz_piece_io_put(e, io);
+		return false;
+	}
+	w->inflight++;
+	e->credit -= io->n; /* spent when it ends */
+	hz_pmap_fill(&p->reading, io->first, io->n, true);
+	hz_pmap_fill(&p->wanted, io->first, io->n, false);
+	return true;
+}
+
+static bool read_some(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		      unsigned page, unsigned n, uint64_t asked)
+{
+	struct hz_piece_io *io;
+
+	if (!w || w->inflight >= 2 * e->depth - 1)
+		return false;
+	if (!hz_pieces_credit(e, n, false)) {
+		n = 1;
+		if (!hz_pieces_credit(e, 1, false))
+			return false;
+	}
+	io = hz_piece_io_take(e, false);
+	if (!io)
+		return false;
+	io->block = b;
+	io->frame = HZ_NONE;
+	io->first = (uint16_t)page;
+	io->n = (uint16_t)n;
+	io->asked = asked;
+	return submit(e, w, io);
+}
+
+/* All that is missing of the block: by one read of its slot into a frame. */
+bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	struct hz_frame *fr;
+	bool zeros;
+	uint32_t f;
+
+	if (p->whole != HZ_NONE)
+		return true;
+	if (!w || w->inflight >= e->depth || p->phase == HZ_PIECES_WRITING)
+		return false;
+	f = hz_frame_take(e, false, &zeros);
+	if (f == HZ_NONE)
+		return false;
+	fr = &e->frame[f];
+	fr->xfer = (struct hz_xfer){.buf = hz_frame_addr(e, f),
+				    .slot = e->blk[b].slot,
+				    .tag = f};
+	if (e->io->submit(w->queue, &fr->xfer) < 0) {
+		hz_frame_set(e, f, HZ_FRAME_FREE);
+		return false;
+	}
+	hz_fill_began(e, w, f);
+	fr->block = b;
+	p->whole = f;
+	return true;
+}
+
+/* ---- faults ---- */
+
+static struct hz_range *range_at(struct hz_engine *e, uint32_t b, unsigned page)
+{
+	const unsigned unit_pages = HZ_UNIT_SIZE / HZ_PAGE_SIZE;
+
+	return hz_range_at(e->ranges,
+			   b * HZ_UNITS_PER_BLOCK + page / unit_pages);
+}
+
+/* A stream, or a range that is not scattered any more: nothing but the whole
+ * block will do. What the frame holds comes at once. */
+static bool serve_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+
+	if (p->n_held && hz_pieces_credit(e, p->n_held, false) &&
+	    p->phase == HZ_PIECES_STAGED)
+		hz_pieces_put_back(e, b);
+	if (e->blk[b].state != HZ_BLK_PIECES || p->n_here == HZ_BLOCK_PAGES)
+		return true;
+	if (!(e->blk[b].flags & HZ_BLKF_SLOT))
+		return false; /* all was in the frame, and some still is */
+	return hz_pieces_read_whole(e, w, b);
+}
+
+/* Bring in `page`, which nobody is bringing in. */
+static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		       unsigned page, uint64_t asked)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	struct hz_range *r = range_at(e, b, page);
+	unsigned n = hz_pieces_span(p, page);
+	bool whole = n == HZ_BLOCK_PAGES || (r && !r->scatter.scattered);
+
+	if (whole && serve_whole(e, w, b)) {
+		if (r)
+			hz_scatter_streamed(&r->scatter);
+		if (!hz_pmap_has(&p->held, page)) {
+			hz_pmap_remove(&p->wanted, page);
+			return true;
+		}
+	}
+	n = hz_min(n, HZ_BLOCK_PAGES - page);
+	n = hz_min(n, PIECE_MOST);
+	if (!hz_pmap_has(&p->held, page))
+		return read_some(e, w, b, page, stored_run(p, page, n), asked);
+	n = hz_min(n, hz_pmap_next(&p->held, page, false) - page);
+	if (!put_back(e, b, page, n))
+		return false;
+	stalled(e, asked);
+	hz_pieces_settle(e, b);
+	return true;
+}
+
+static bool coming(const struct hz_pieces *p, unsigned page)
+{
+	return hz_pmap_has(&p->reading, page) ||
+	       (p->whole != HZ_NONE && !hz_pmap_has(&p->held, page));
+}
+
+bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	struct hz_block *blk = &e->blk[b];
+	unsigned page = hz_pmap_next(&p->wanted, 0, true);
+
+	for (; page < HZ_BLOCK_PAGES;
+	     page = hz_pmap_next(&p->wanted, page + 1, true)) {
+		if (blk->state != HZ_BLK_PIECES)
+			break;
+		if (hz_pmap_has(&p->here, page) || coming(p, page))
+			hz_pmap_remove(&p->wanted, page);
+		else if (!serve_page(e, w, b, page, blk->wanted_ns))
+			return false;
+	}
+	return true;
+}
+
+/* Pages are counted alone: to be in pieces is what makes them many. */
+static void note(struct hz_engine *e, struct hz_range *r, uint64_t now)
+{
+	if (!r)
+		return;
+	r->faults++;
+	r->last_fault = now;
+}
+
+void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		     unsigned page, uint64_t now)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	struct hz_block *blk = &e->blk[b];
+
+	if (blk->state == HZ_BLK_STORED && blk->flags & HZ_BLKF_WAITING)
+		return; /* it is woken, and looks again */
+	if (blk->state == HZ_BLK_STORED) {
+		hz_pieces_enter(&e->pieces, b);
+		memset(e->page_hash[b], 0, sizeof(e->page_hash[b]));
+		blk->hash[0] = HZ_HASH_ANY;
+		blk->hash[1] = 0;
+		blk->fork_gen = e->fork_gen;
+		hz_plan_forget(e->plan, b);
+		hz_block_set(&e->totals, blk, HZ_BLK_PIECES);
+	}
+	if (hz_pmap_has(&p->here, page)) {
+		hz_fill_present(e, (uintptr_t)page_addr(e, b, page));
+		return;
+	}
+	note(e, range_at(e, b, page), now);
+	if (!hz_pmap_has(&p->held, page)) {
+		hz_stat_add(HZ_STAT_fault_demand, 1);
+		hz_stat_add(HZ_STAT_piece_faults, 1);
+	}
+	if (coming(p, page))
+		return;
+	hz_pmap_add(&p->wanted, page);
+	if (blk->flags & HZ_BLKF_WAITING)
+		return;
+	if (!serve_page(e, w, b, page, now)) {
+		blk->wanted_ns = now;
+		hz_fill_later(e, b);
+	}
+}
+
+/* ---- the end of a read ---- */
+
+/* Is it what was written, as far as that is known? The hashes tell later
+ * whether a page has changed. */
+static bool take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
+			unsigned n, const char *src)
+{
+	uint64_t *known = e->page_hash[b];
+	bool good = true;
+
+	for (unsigned i = first; i < first + n; i++) {
+		uint64_t h = hz_page_hash(src + (i - first) * HZ_PAGE_SIZE);
+
+		good = good && (!known[i] || known[i] == h);
+		known[i] = h;
+	}
+	return good;
+}
+
+static void moved_in(unsigned n)
+{
+	hz_stat_add(HZ_STAT_move_in_count, 1);
+	hz_stat_add(HZ_STAT_move_in_bytes, n * HZ_PAGE_SIZE);
+}
+
+/* Those of [first, first + n) that came in by another way stay so. */
+static void map_read(struct hz_engine *e, uint32_t b, unsigned first,
+		     unsigned n, char *src)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+
+	for (unsigned i = first; i < first + n;) {
+		unsigned run = stored_run(p, i, first + n - i);
+
+		if (run)
+			copy_run(e, b, i, run,
+				 src + (i - first) * HZ_PAGE_SIZE);
+		i += run ? run : 1;
+	}
+}
+
+static void read_failed(struct hz_engine *e, struct hz_worker *w,
+			struct hz_piece_io *io, int res)
+{
+	uint32_t b = io->block;
+	unsigned first = io->first, n = io->n;
+
+	hz_stat_add(HZ_STAT_store_errors, 1);
+	if (res != -EBADMSG && io->tries + 1u < READ_TRIES) {
+		io->tries++;
+		if (submit(e, w, io))
+			return;
+	} else {
+		hz_piece_io_put(e, io);
+	}
+	for (unsigned i = first; i < first + n; i++)
+		if (stored_run(&e->pieces.of[b], i, 1))
+			poison(e, b, i, 1, res);
+	hz_pieces_settle(e, b);
+}
+
+void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
+			 struct hz_piece_io *io, int res)
+{
+	uint32_t b = io->block;
+
+	hz_stat_add(HZ_STAT_store_read, io->n * HZ_PAGE_SIZE);
+	hz_stat_add(HZ_STAT_piece_read, io->n * HZ_PAGE_SIZE);
+	e->credit += io->n;
+	if (io->orphan) {
+		/* A thread that touched it just before looks again. */
+		e->fault->wake(e->uffd, page_addr(e, b, io->first),
+			       io->n * HZ_PAGE_SIZE);
+		hz_piece_io_put(e, io);
+		return;
+	}
+	hz_pmap_fill(&e->pieces.of[b].reading, io->first, io->n, false);
+	if (res == 0 && !take_hashes(e, b, io->first, io->n, io->xfer.buf))
+		res = -EBADMSG;
+	if (res < 0) {
+		read_failed(e, w, io, res);
+		return;
+	}
+	map_read(e, b, io->first, io->n, io->xfer.buf);
+	moved_in(io->n);
+	stalled(e, io->asked);
+	hz_piece_io_put(e, io);
+	hz_pieces_settle(e, b);
+}
+
+/* The read of a whole block: what is still missing is mapped from the frame,
+ * and the frame's page becomes credit for it. */
+void hz_pieces_whole_done(struct hz_engine *e, uint32_t b, int res)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	uint32_t f = p->whole;
+	unsigned before = p->n_here;
+
+	p->whole = HZ_NONE;
+	if (res == 0)
+		map_read(e, b, 0, HZ_BLOCK_PAGES, hz_frame_addr(e, f));
+	else
+		hz_stat_add(HZ_STAT_store_errors, 1);
+	/* Who waited for it and still has nothing tries again by itself. */
+	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
+	hz_frame_set(e, f, HZ_FRAME_FREE);
+	hz_pieces_credit(e, 0, true);
+	moved_in(p->n_here - before);
+	hz_pieces_settle(e, b);
+}

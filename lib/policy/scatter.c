@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * See scatter.h.
+ */
+#include "policy/scatter.h"
+
+#include <string.h>
+
+/* ---- ranges ---- */
+
+/* Three faults of four inside, and 32 more such than the rest allows: 64 MiB
+ * read for next to nothing. */
+#define SCORE_MOST     48
+#define SCORE_ENTER    32
+#define SCORE_END      (-3)
+#define SCORE_STREAMED (-8)
+/* A stream's first fault is at most so far from the end of the block. */
+#define END_PAGES 4u
+
+static void add_score(struct hz_scatter *s, int n)
+{
+	int score = hz_min(s->score + n, SCORE_MOST);
+
+	s->score = (int8_t)hz_max(score, -SCORE_MOST);
+	if (s->score >= SCORE_ENTER)
+		s->scattered = true;
+	else if (s->score < 0)
+		s->scattered = false;
+}
+
+void hz_scatter_fault(struct hz_scatter *s, unsigned page)
+{
+	bool end = page < END_PAGES || page >= HZ_BLOCK_PAGES - END_PAGES;
+
+	/* Streams before do not excuse for ever. */
+	if (!end && s->score < 0)
+		s->score = 0;
+	add_score(s, end ? SCORE_END : 1);
+}
+
+void hz_scatter_streamed(struct hz_scatter *s)
+{
+	add_score(s, SCORE_STREAMED);
+}
+
+/* ---- lists ---- */
+
+size_t hz_pieces_bytes(uint32_t blocks)
+{
+	return (size_t)blocks * sizeof(struct hz_pieces);
+}
+
+void hz_pieces_init(struct hz_pieces_set *s, void *mem)
+{
+	memset(s, 0, sizeof(*s));
+	s->of = mem;
+}
+
+static void unlink_from(struct hz_pieces_set *s, uint32_t b)
+{
+	struct hz_pieces *p = &s->of[b];
+	struct hz_pieces_list *l = &s->list[p->phase];
+
+	if (p->prev)
+		s->of[p->prev - 1].next = p->next;
+	else
+		l->head = p->next;
+	if (p->next)
+		s->of[p->next - 1].prev = p->prev;
+	else
+		l->tail = p->prev;
+	l->count--;
+	l->held -= p->n_held;
+}
+
+static void append(struct hz_pieces_set *s, uint32_t b,
+		   enum hz_pieces_phase phase)
+{
+	struct hz_pieces *p = &s->of[b];
+	struct hz_pieces_list *l = &s->list[phase];
+
+	p->phase = (uint8_t)phase;
+	p->prev = l->tail;
+	p->next = 0;
+	if (l->tail)
+		s->of[l->tail - 1].next = b + 1;
+	else
+		l->head = b + 1;
+	l->tail = b + 1;
+	l->count++;
+	l->held += p->n_held;
+}
+
+void hz_pieces_enter(struct hz_pieces_set *s, uint32_t b)
+{
+	struct hz_pieces *p = &s->of[b];
+
+	*p = (struct hz_pieces){.whole = HZ_NONE};
+	append(s, b, HZ_PIECES_MAPPED);
+}
+
+void hz_pieces_leave(struct hz_pieces_set *s, uint32_t b)
+{
+	unlink_from(s, b);
+	s->here -= s->of[b].n_here;
+	s->of[b].phase = HZ_PIECES_NONE;
+}
+
+void hz_pieces_phase(struct hz_pieces_set *s, uint32_t b,
+		     enum hz_pieces_phase to)
+{
+	unlink_from(s, b);
+	append(s, b, to);
+}
+
+/* Set or clear a run of a map that may have some of it so already. Returns
+ * by how many bits the map changed. */
+static unsigned change(struct hz_page_map *m, unsigned first, unsigned n,
+		       bool set)
+{
+	unsigned changed = 0;
+
+	for (unsigned i = first; i < first + n; i++)
+		changed += hz_pmap_has(m, i) != set;
+	hz_pmap_fill(m, first, n, set);
+	return changed;
+}
+
+void hz_pieces_here(struct hz_pieces_set *s, uint32_t b, unsigned first,
+		    unsigned n, bool here)
+{
+	struct hz_pieces *p = &s->of[b];
+	unsigned changed = change(&p->here, first, n, here);
+
+	p->n_here = (uint16_t)(here ? p->n_here + changed :
+				      p->n_here - changed);
+	s->here = here ? s->here + changed : s->here - changed;
+}
+
+void hz_pieces_held(struct hz_pieces_set *s, uint32_t b, unsigned first,
+		    unsigned n, bool held)
+{
+	struct hz_pieces *p = &s->of[b];
+	struct hz_pieces_list *l = &s->list[p->phase];
+	unsigned changed = change(&p->held, first, n, held);
+
+	p->n_held = (uint16_t)(held ? p->n_held + changed :
+				      p->n_held - changed);
+	l->held = held ? l->held + changed : l->held - changed;
+}
+
+/* ---- how much ---- */
+
+/* Pages of the largest piece; so many pieces in a row are a stream. */
+#define SPAN_MOST   16u
+#define SPAN_STREAM 6u
+/* Pages that a stream may skip. */
+#define SPAN_GAP    2u
+
+unsigned hz_pieces_span(struct hz_pieces *p, unsigned page)
+{
+	bool follows = p->run_count && page >= p->run_next &&
+		       page <= p->run_next + SPAN_GAP;
+	unsigned n = 1;
+
+	if (follows) {
+		n = hz_min(2u * p->run_size, SPAN_MOST);
+		p->run_count = (uint8_t)hz_min(p->run_count + 1u, 255u);
+	} else {
+		p->run_count = 1;
+	}
+	if (p->run_count >= SPAN_STREAM) {
+		p->run_count = 0;
+		return HZ_BLOCK_PAGES;
+	}
+	n = hz_min(n, HZ_BLOCK_PAGES - page);
+	p->run_size = (uint8_t)n;
+	p->run_next = (uint16_t)(page + n);
+	return n;
+}
+
+/* ---- the clock ---- */
+
+/* Blocks passed over in one search. */
+#define PICK_TRIES 64u
+/* To move a block's pages costs as much as some dozen of them (0.1 ms, Linux
+ * 6.18): one with fewer waits, unless the search finds no better. */
+#define PICK_FEW   24u
+/* Mapped pages for each one that is staged, under pressure and while faults
+ * wait. */
+#define STAGED_SHARE 3u
+#define STAGED_HURRY 7u
+/* Rounds that a block rests after `heat` stays in use: 1, 3, 7. */
+#define HEAT_MOST 3u
+
+uint32_t hz_pieces_pick(struct hz_pieces_set *s)
+{
+	const struct hz_pieces_list *l = &s->list[HZ_PIECES_MAPPED];
+	uint32_t few = HZ_NONE;
+
+	for (unsigned i = 0; i < PICK_TRIES && i < l->count; i++) {
+		uint32_t b = l->head - 1;
+		struct hz_pieces *p = &s->of[b];
+
+		hz_pieces_phase(s, b, HZ_PIECES_MAPPED);
+		if (!p->n_here || !hz_pmap_empty(&p->reading) ||
+		    p->whole != HZ_NONE)
+			continue;
+		if (p->rest) {
+			p->rest--;
+			continue;
+		}
+		if (p->n_here >= PICK_FEW)
+			return b;
+		if (few == HZ_NONE || p->n_here > s->of[few].n_here)
+			few = b;
+	}
+	return few;
+}
+
+bool hz_pieces_sampling(const struct hz_pieces_set *s, uint32_t waiting)
+{
+	uint64_t staged = s->list[HZ_PIECES_STAGED].held;
+
+	return staged * (waiting ? STAGED_HURRY : STAGED_SHARE) < s->here;
+}
+
+void hz_pieces_judge(struct hz_pieces *p, unsigned left, unsigned staged)
+{
+	if (left > staged / 8)
+		p->heat = left > staged / 2 ? 0 : p->heat / 2;
+	else if (p->heat < HEAT_MOST)
+		p->heat++;
+	p->rest = (uint8_t)((1u << p->heat) - 1);
+}
+
+/* ---- who gives ---- */
+
+#define HALVE_NS 1000000000ull
+
+static void halve(struct hz_share *s, uint64_t now)
+{
+	while (now - s->since >= HALVE_NS) {
+		s->stall[0] /= 2;
+		s->stall[1] /= 2;
+		s->since = s->stall[0] || s->stall[1] ? s->since + HALVE_NS :
+							now;
+	}
+}
+
+void hz_share_stall(struct hz_share *s, enum hz_share_class c, uint64_t ns,
+		    uint64_t now)
+{
+	halve(s, now);
+	s->stall[c] += ns;
+}
+
+enum hz_share_class hz_share_gives(const struct hz_share *s,
+				   enum hz_share_class asks, uint64_t blocks,
+				   uint64_t pieces)
+{
+	enum hz_share_class other = !asks;
+	uint64_t size[2] = {blocks, pieces};
+	/* Stall a page of memory, multiplied out. */
+	double mine = (double)s->stall[asks] * (double)size[other];
+	double theirs = (double)s->stall[other] * (double)size[asks];
+
+	if (!size[other])
+		return asks;
+	if (!size[asks])
+		return other;
+	/* A quarter more, so that nothing swings. */
+	return theirs * 1.25 < mine ? other : asks;
+}

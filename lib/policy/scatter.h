@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Granularity: is a range used in scattered pieces, how much of a block to
+ * bring in at a fault, which blocks in pieces to take pages from, and who
+ * gives memory to whom.
+ *
+ * A stream enters a block at an end of it: a range whose faults lie anywhere
+ * inside its blocks is scattered, and its blocks are refilled by the page. A
+ * wrong guess costs little: faults in a row double the piece each time, and a
+ * few doublings bring the whole block in; that also counts against the guess.
+ *
+ * A block in pieces has some of its pages mapped, the rest in its slot. Under
+ * pressure it is STAGED: all its pages are moved to a frame at once, and those
+ * that the program touches are put back one by one (a soft fault, no I/O).
+ * What is left in the frame after the stay is cold; it is written and freed.
+ * So every page has its accessed bit, which the kernel does not tell. The
+ * blocks stand on a clock; those whose stays found nearly all pages in use
+ * rest for some rounds.
+ *
+ * Pure data, no system call, no clock but the `now` given; the engine's lock.
+ */
+#ifndef HZ_SCATTER_H
+#define HZ_SCATTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/util.h"
+#include "policy/page_map.h"
+
+/* ---- ranges ---- */
+
+/* The score of a range: zeroed at its birth. */
+struct hz_scatter {
+	int8_t score;
+	bool scattered;
+};
+
+/* A fault that waits for the store came at `page` of a whole block. */
+void hz_scatter_fault(struct hz_scatter *s, unsigned page);
+/* A block in pieces was read from one end to the other after all. */
+void hz_scatter_streamed(struct hz_scatter *s);
+
+/* ---- blocks in pieces ---- */
+
+enum hz_pieces_phase {
+	HZ_PIECES_NONE,	   /* the block is not in pieces */
+	HZ_PIECES_MAPPED,  /* no frame: its pages are mapped or stored */
+	HZ_PIECES_STAGED,  /* some pages stay in a frame, to see if used */
+	HZ_PIECES_WRITING, /* what was not used is on its way to the slot */
+	HZ_PIECES_PHASES
+};
+
+struct hz_pieces {
+	struct hz_page_map here;    /* mapped */
+	struct hz_page_map held;    /* the newest content is in the frame */
+	struct hz_page_map frame;   /* pages that were moved to the frame */
+	struct hz_page_map dirty;   /* WRITING: still to be written */
+	struct hz_page_map reading; /* a read of it is in flight */
+	struct hz_page_map wanted;  /* a fault waits that nothing serves yet */
+	uint32_t prev, next;	    /* links of the phase's list: block + 1 */
+	uint32_t whole;		    /* frame that a read of all goes to, or
+				     * HZ_NONE */
+	uint16_t n_here, n_held;
+	uint16_t run_next; /* the page that would follow the last piece */
+	uint8_t run_size;  /* pages of the last piece */
+	uint8_t run_count; /* pieces in a row, saturated */
+	uint8_t phase;	   /* enum hz_pieces_phase */
+	uint8_t heat;	   /* stays in a row that found it in use */
+	uint8_t rest;	   /* rounds of the clock to go */
+	bool huge;	   /* the frame holds one huge page */
+	bool failed;	   /* WRITING: a write failed */
+};
+
+struct hz_pieces_list {
+	uint32_t head, tail; /* block + 1, 0: empty */
+	uint32_t count;
+	uint64_t held; /* sum of n_held */
+};
+
+struct hz_pieces_set {
+	struct hz_pieces *of; /* by block */
+	struct hz_pieces_list list[HZ_PIECES_PHASES];
+	uint64_t here; /* sum of n_here */
+};
+
+size_t hz_pieces_bytes(uint32_t blocks);
+void hz_pieces_init(struct hz_pieces_set *s, void *mem);
+
+/* A block enters (no page mapped, none held) or leaves. */
+void hz_pieces_enter(struct hz_pieces_set *s, uint32_t b);
+void hz_pieces_leave(struct hz_pieces_set *s, uint32_t b);
+/* To the end of another phase's list. */
+void hz_pieces_phase(struct hz_pieces_set *s, uint32_t b,
+		     enum hz_pieces_phase to);
+/* Pages [first, first + n) are mapped now, or are not any more. */
+void hz_pieces_here(struct hz_pieces_set *s, uint32_t b, unsigned first,
+		    unsigned n, bool here);
+/* The same for pages whose content is in the frame. */
+void hz_pieces_held(struct hz_pieces_set *s, uint32_t b, unsigned first,
+		    unsigned n, bool held);
+
+static inline uint32_t hz_pieces_first(const struct hz_pieces_set *s,
+				       enum hz_pieces_phase phase)
+{
+	return s->list[phase].head - 1;
+}
+
+/* What to bring in for a fault at `page`: a run that begins there, in pages;
+ * HZ_BLOCK_PAGES: the whole block. To be called once a fault. */
+unsigned hz_pieces_span(struct hz_pieces *p, unsigned page);
+
+/* The block to stage next, or HZ_NONE; it is turned round the clock. */
+uint32_t hz_pieces_pick(struct hz_pieces_set *s);
+/* Should more pages be staged before any is taken? Fewer will do while faults
+ * wait. */
+bool hz_pieces_sampling(const struct hz_pieces_set *s, uint32_t waiting);
+/* The stay is over: `left` of `staged` pages were not touched. */
+void hz_pieces_judge(struct hz_pieces *p, unsigned left, unsigned staged);
+
+/* ---- who gives ---- */
+
+/* Stalls of faults on whole blocks and on pieces, halved each second. */
+struct hz_share {
+	uint64_t stall[2]; /* ns; blocks, pieces */
+	uint64_t since;	   /* of the last halving */
+};
+
+enum hz_share_class { HZ_SHARE_BLOCKS, HZ_SHARE_PIECES };
+
+void hz_share_stall(struct hz_share *s, enum hz_share_class c, uint64_t ns,
+		    uint64_t now);
+/* Memory is short for `asks`, and the two have so many pages of memory: who
+ * gives? The one whose memory saves less time, a page of it; in doubt who
+ * asks. */
+enum hz_share_class hz_share_gives(const struct hz_share *s,
+				   enum hz_share_class asks, uint64_t blocks,
+				   uint64_t pieces);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/page_map.h against an array of bools, and policy/scatter.h: which
+ * ranges count as scattered, what a fault brings in, whose turn it is.
+ */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/scatter.h"
+
+/* ---- page maps ---- */
+
+static unsigned next_of(const bool *ref, unsigned page, bool set)
+{
+	while (page < HZ_BLOCK_PAGES && ref[page] != set)
+		page++;
+	return page;
+}
+
+Test(page_map, as_an_array)
+{
+	bool ref[HZ_BLOCK_PAGES] = {false};
+	struct hz_page_map m = {{0}};
+
+	srand(1);
+	cr_assert(hz_pmap_empty(&m));
+	for (unsigned round = 0; round < 2000; round++) {
+		unsigned first = (unsigned)rand() % HZ_BLOCK_PAGES;
+		unsigned n = (unsigned)rand() % (HZ_BLOCK_PAGES - first) / 4;
+		bool set = rand() & 1;
+		unsigned count = 0, at = (unsigned)rand() % HZ_BLOCK_PAGES;
+
+		hz_pmap_fill(&m, first, n, set);
+		for (unsigned i = first; i < first + n; i++)
+			ref[i] = set;
+		for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++) {
+			cr_assert_eq(hz_pmap_has(&m, i), ref[i]);
+			count += ref[i];
+		}
+		cr_assert_eq(hz_pmap_count(&m), count);
+		cr_assert_eq(hz_pmap_empty(&m), count == 0);
+		cr_assert_eq(hz_pmap_next(&m, at, true), next_of(ref, at, true));
+		cr_assert_eq(hz_pmap_next(&m, at, false),
+			     next_of(ref, at, false));
+	}
+}
+
+Test(page_map, runs)
+{
+	struct hz_page_map m = {{0}};
+	unsigned n;
+
+	hz_pmap_run(&m, 0, &n);
+	cr_assert_eq(n, 0);
+	hz_pmap_fill(&m, 60, 10, true);
+	hz_pmap_fill(&m, 500, 12, true);
+	cr_assert_eq(hz_pmap_run(&m, 0, &n), 60);
+	cr_assert_eq(n, 10);
+	cr_assert_eq(hz_pmap_run(&m, 64, &n), 64);
+	cr_assert_eq(n, 6);
+	cr_assert_eq(hz_pmap_run(&m, 70, &n), 500);
+	cr_assert_eq(n, 12);
+	hz_pmap_run(&m, HZ_BLOCK_PAGES, &n);
+	cr_assert_eq(n, 0);
+}
+
+/* ---- ranges ---- */
+
+/* A stream may begin anywhere, and then comes to each block at an end. */
+static bool after_streams(unsigned length, bool up)
+{
+	struct hz_scatter s = {0};
+
+	srand(2);
+	for (unsigned i = 0; i < 2000; i++) {
+		hz_scatter_fault(&s, (unsigned)rand() % HZ_BLOCK_PAGES);
+		for (unsigned k = 1; k < length; k++)
+			hz_scatter_fault(&s, up ? 0 : HZ_BLOCK_PAGES - 1);
+	}
+	return s.scattered;
+}
+
+Test(scatter, streams_are_not)
+{
+	cr_assert_not(after_streams(1000, true));
+	cr_assert_not(after_streams(1000, false));
+	/* tensors of two blocks that begin inside one */
+	cr_assert_not(after_streams(2, true));
+	cr_assert_not(after_streams(2, false));
+}
+
+Test(scatter, random_faults_are)
+{
+	struct hz_scatter s = {0};
+	unsigned n = 0;
+
+	srand(3);
+	/* after a pass from end to end, which filled the memory */
+	for (unsigned i = 0; i < 500; i++)
+		hz_scatter_fault(&s, 0);
+	while (!s.scattered && n < 1000) {
+		hz_scatter_fault(&s, (unsigned)rand() % HZ_BLOCK_PAGES);
+		n++;
+	}
+	cr_assert_lt(n, 100, "after %u", n);
+}
+
+Test(scatter, streams_through_pieces_take_it_back)
+{
+	struct hz_scatter s = {0};
+	unsigned n = 0;
+
+	while (!s.scattered)
+		hz_scatter_fault(&s, 100);
+	for (; s.scattered; n++)
+		hz_scatter_streamed(&s);
+	cr_assert_leq(n, 8);
+}
+
+/* ---- how much ---- */
+
+static struct hz_pieces piece(void)
+{
+	return (struct hz_pieces){.whole = HZ_NONE};
+}
+
+Test(span, single_pages_at_random)
+{
+	struct hz_pieces p = piece();
+
+	srand(4);
+	for (unsigned i = 0, last = 0; i < 1000; i++) {
+		unsigned page = (unsigned)rand() % HZ_BLOCK_PAGES;
+
+		if (page > last && page <= last + 4)
+			continue;
+		cr_assert_eq(hz_pieces_span(&p, page), 1);
+		last = page;
+	}
+}
+
+Test(span, doubles_and_then_takes_all)
+{
+	static const unsigned want[] = {1, 2, 4, 8, 16, HZ_BLOCK_PAGES};
+	struct hz_pieces p = piece();
+	unsigned page = 37;
+
+	for (unsigned i = 0; i < hz_array_len(want); i++) {
+		cr_assert_eq(hz_pieces_span(&p, page), want[i], "piece %u", i);
+		page += want[i];
+	}
+}
+
+Test(span, ends_with_the_block)
+{
+	struct hz_pieces p = piece();
+
+	cr_assert_eq(hz_pieces_span(&p, 508), 1);
+	cr_assert_eq(hz_pieces_span(&p, 509), 2);
+	cr_assert_eq(hz_pieces_span(&p, 511), 1);
+}
+
+/* ---- lists and the clock ---- */
+
+#define BLOCKS 64u
+
+static struct hz_pieces_set set;
+
+static void make(void)
+{
+	hz_pieces_init(&set, calloc(1, hz_pieces_bytes(BLOCKS)));
+}
+
+static void end(void)
+{
+	free(set.of);
+}
+
+static void check_sums(void)
+{
+	uint64_t here = 0, held[HZ_PIECES_PHASES] = {0};
+	uint32_t count[HZ_PIECES_PHASES] = {0};
+
+	for (uint32_t b = 0; b < BLOCKS; b++) {
+		const struct hz_pieces *p = &set.of[b];
+
+		if (p->phase == HZ_PIECES_NONE)
+			continue;
+		cr_assert_eq(p->n_here, hz_pmap_count(&p->here));
+		cr_assert_eq(p->n_held, hz_pmap_count(&p->held));
+		here += p->n_here;
+		held[p->phase] += p->n_held;
+		count[p->phase]++;
+	}
+	cr_assert_eq(set.here, here);
+	for (unsigned i = 1; i < HZ_PIECES_PHASES; i++) {
+		cr_assert_eq(set.list[i].held, held[i]);
+		cr_assert_eq(set.list[i].count, count[i]);
+	}
+}
+
+Test(lists, sums_hold, .init = make, .fini = end)
+{
+	srand(5);
+	for (unsigned i = 0; i < 20000; i++) {
+		uint32_t b = (uint32_t)rand() % BLOCKS;
+		unsigned first = (unsigned)rand() % 500, n = (unsigned)rand() % 12;
+
+		if (set.of[b].phase == HZ_PIECES_NONE)
+			hz_pieces_enter(&set, b);
+		else if (rand() % 16 == 0)
+			hz_pieces_leave(&set, b);
+		else if (rand() % 4 == 0)
+			hz_pieces_phase(&set, b, 1 + rand() % 3);
+		else if (rand() & 1)
+			hz_pieces_here(&set, b, first, n, rand() & 1);
+		else
+			hz_pieces_held(&set, b, first, n, rand() & 1);
+		if (i % 64 == 0)
+			check_sums();
+	}
+	check_sums();
+}
+
+Test(clock, takes_turns, .init = make, .fini = end)
+{
+	bool taken[BLOCKS] = {false};
+
+	for (uint32_t b = 0; b < BLOCKS; b++) {
+		hz_pieces_enter(&set, b);
+		hz_pieces_here(&set, b, 0, 100, true);
+	}
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		uint32_t b = hz_pieces_pick(&set);
+
+		cr_assert_neq(b, HZ_NONE);
+		cr_assert_not(taken[b]);
+		taken[b] = true;
+	}
+}
+
+Test(clock, passes_over_what_is_in_use, .init = make, .fini = end)
+{
+	unsigned picked[2] = {0};
+
+	for (uint32_t b = 0; b < 2; b++) {
+		hz_pieces_enter(&set, b);
+		hz_pieces_here(&set, b, 0, 100, true);
+	}
+	/* of block 0 all pages are touched in each stay, of 1 none */
+	for (unsigned i = 0; i < 90; i++) {
+		uint32_t b = hz_pieces_pick(&set);
+
+		if (b == HZ_NONE)
+			continue;
+		picked[b]++;
+		hz_pieces_judge(&set.of[b], b ? 100 : 0, 100);
+	}
+	cr_assert_gt(picked[0], 0);
+	cr_assert_gt(picked[1], 4 * picked[0]);
+}
+
+Test(clock, nothing_to_take, .init = make, .fini = end)
+{
+	cr_assert_eq(hz_pieces_pick(&set), HZ_NONE);
+	hz_pieces_enter(&set, 3);
+	cr_assert_eq(hz_pieces_pick(&set), HZ_NONE, "no page is mapped");
+	hz_pieces_here(&set, 3, 7, 1, true);
+	cr_assert_eq(hz_pieces_pick(&set), 3, "one is better than none");
+	hz_pmap_add(&set.of[3].reading, 9);
+	cr_assert_eq(hz_pieces_pick(&set), HZ_NONE, "a read is on its way");
+}
+
+/* ---- who gives ---- */
+
+Test(share, where_memory_saves_less)
+{
+	struct hz_share s = {{0}, 0};
+	uint64_t now = 5000000000u;
+
+	/* no stalls at all: who asks */
+	cr_assert_eq(hz_share_gives(&s, HZ_SHARE_PIECES, 1000, 1000),
+		     HZ_SHARE_PIECES);
+	cr_assert_eq(hz_share_gives(&s, HZ_SHARE_BLOCKS, 1000, 1000),
+		     HZ_SHARE_BLOCKS);
+	hz_share_stall(&s, HZ_SHARE_PIECES, 100000000, now);
+	cr_assert_eq(hz_share_gives(&s, HZ_SHARE_PIECES, 1000, 1000),
+		     HZ_SHARE_BLOCKS);
+	cr_assert_eq(hz_share_gives(&s, HZ_SHARE_BLOCKS, 1000, 1000),
+		     HZ_SHARE_BLOCKS);
+	/* the same stall for a tenth of the memory is worse */
+	hz_share_stall(&s, HZ_SHARE_BLOCKS, 100000000, now);
+	cr_assert_eq(hz_share_gives(&s, HZ_SHARE_BLOCKS, 100, 1000),
+		     HZ_SHARE_PIECES);
+	/* who has nothing gives nothing */
+	cr_assert_eq(hz_share_gives(&s, HZ_SHARE_PIECES, 0, 1000),
+		     HZ_SHARE_PIECES);
+	/* forgotten after some seconds */
+	hz_share_stall(&s, HZ_SHARE_PIECES, 0, now + 60000000000u);
+	cr_assert_eq(s.stall[HZ_SHARE_BLOCKS], 0);
+	cr_assert_eq(s.stall[HZ_SHARE_PIECES], 0);
+}
