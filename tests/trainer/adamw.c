@@ -16,19 +16,30 @@ static long cut(long len, int slot)
 	return len / SLOTS * slot + len % SLOTS * slot / SLOTS;
 }
 
+/* Where a sum in float is too large. */
+static double wide_square(const float *x, long n)
+{
+	double sum = 0;
+
+	for (long i = 0; i < n; i++)
+		sum += (double)x[i] * x[i];
+	return sum;
+}
+
 static double run_square(const float *x, long from, long to)
 {
 	double sum = 0;
 
 	for (long i = from; i < to; i += CHUNK) {
 		long n = to - i < CHUNK ? to - i : CHUNK;
+		float part = kernel->dot(x + i, x + i, n);
 
-		sum += kernel->dot(x + i, x + i, n);
+		sum += isfinite(part) ? part : wide_square(x + i, n);
 	}
 	return sum;
 }
 
-static double tensor_square(const float *x, long len)
+double square_sum(const float *x, long len)
 {
 	double part[SLOTS], sum = 0;
 
@@ -40,33 +51,36 @@ static double tensor_square(const float *x, long len)
 	return sum;
 }
 
-static double grad_norm(const struct model *m)
+double adamw_square(const struct model *m)
 {
 	const struct list *l = &m->list[WEIGHT];
 	double sum = 0;
 
 	for (int i = 0; i < l->n; i++)
-		sum += tensor_square(m->array[GRAD].at[i], l->t[i].len);
-	return sqrt(sum);
+		sum += square_sum(m->array[GRAD].at[i], l->t[i].len);
+	return sum;
 }
 
 static void tensor_step(struct model *m, int i, const struct adamw *o)
 {
 	long len = m->list[WEIGHT].t[i].len;
-	float *p = m->array[VALUE].at[i], *g = m->array[GRAD].at[i];
+	float *p = m->array[model_exact(m)].at[i], *g = m->array[GRAD].at[i];
 	float *m1 = m->array[MOMENT1].at[i], *m2 = m->array[MOMENT2].at[i];
+	bf16 *half = m->shape.narrow ? m->array[VALUE].at[i] : NULL;
 
 #pragma omp parallel for schedule(static)
 	for (int s = 0; s < SLOTS; s++) {
 		long from = cut(len, s), n = cut(len, s + 1) - from;
 
 		kernel->adamw(o, p + from, g + from, m1 + from, m2 + from, n);
+		if (half)
+			kernel->narrow(half + from, p + from, n);
 	}
 }
 
-double adamw_step(struct model *m, const struct schedule *s, long step)
+void adamw_apply(struct model *m, const struct schedule *s, long step,
+                 double norm)
 {
-	double norm = grad_norm(m);
 	struct adamw o = {
 	        .rate = s->rate,
 	        .beta1 = 0.9f,
@@ -74,12 +88,11 @@ double adamw_step(struct model *m, const struct schedule *s, long step)
 	        .eps = 1e-8f,
 	        .fix1 = 1 / (1 - pow(0.9, step)),
 	        .fix2 = 1 / (1 - pow(0.95, step)),
-	        .scale = s->clip > 0 && norm > s->clip ? s->clip / norm : 1,
+	        .scale = schedule_scale(s, norm),
 	};
 
 	for (int i = 0; i < m->list[WEIGHT].n; i++) {
 		o.decay = m->list[WEIGHT].t[i].flags & DECAY ? 0.1f : 0;
 		tensor_step(m, i, &o);
 	}
-	return norm;
 }

@@ -24,14 +24,15 @@ KERNEL(norm_finish)(step_out *out, const step_in *in, const double *part,
 
 	for (int i = threadIdx.x; i < parts; i += blockDim.x)
 		sum += part[i];
-	norm = sqrt(block_sum(sum));
+	norm = sqrt(block_sum(sum)) * in->unscale;
 	if (threadIdx.x)
 		return;
 	out->norm = norm;
-	out->scale = in->clip > 0 && norm > in->clip ? in->clip / norm : 1;
+	out->scale = (in->clip > 0 && norm > in->clip ? in->clip / norm : 1) *
+		     in->unscale;
 }
 
-/* narrow: a copy of p, or NULL. */
+/* narrow: a copy of p, or NULL. Nothing where the norm is not finite. */
 KERNEL(adamw)(float *p, bf16 *narrow, const float *g, float *m, float *v,
 	      long long len, float decay, const step_in *in,
 	      const step_out *out)
@@ -40,6 +41,8 @@ KERNEL(adamw)(float *p, bf16 *narrow, const float *g, float *m, float *v,
 	const float keep = 1 - in->rate * decay, rate = in->rate * in->fix1;
 	const float fix2 = in->fix2;
 
+	if (!(out->norm < INFINITY))
+		return;
 	for (long long i = flat_first(); i < len; i += flat_step()) {
 		float d = g[i] * scale;
 		float a = m[i] * b1 + (1 - b1) * d;

@@ -6,6 +6,7 @@
 #include "passes.h"
 
 #include <string.h>
+#include "bf16.h"
 #include "layers.h"
 #include "matmul.h"
 
@@ -16,19 +17,19 @@ struct back {
 	int layer;
 };
 
-static float *w(const struct back *b, enum tensor_id t)
+static struct view w(const struct back *b, enum tensor_id t)
 {
-	return model_at(b->m, VALUE, t, b->layer);
+	return model_view(b->m, VALUE, t, b->layer);
 }
 
-static float *act(const struct back *b, enum tensor_id t)
+static struct view act(const struct back *b, enum tensor_id t)
 {
-	return model_at(b->m, ACTS, t, b->layer);
+	return model_view(b->m, ACTS, t, b->layer);
 }
 
-static float *d(const struct back *b, enum tensor_id t)
+static struct view d(const struct back *b, enum tensor_id t)
 {
-	return model_at(b->m, BACKS, t, 0);
+	return model_view(b->m, BACKS, t, 0);
 }
 
 static float *grad(const struct back *b, enum tensor_id t)
@@ -37,8 +38,8 @@ static float *grad(const struct back *b, enum tensor_id t)
 }
 
 /* Linear layer with its weight at id and its bias, if any, behind it. */
-static void linear_back(const struct back *b, struct linear l, float *dx,
-                        const float *dy, const float *x, enum tensor_id id)
+static void linear_back(const struct back *b, struct linear l, struct view dx,
+                        struct view dy, struct view x, enum tensor_id id)
 {
 	bool bias = id != T_HEAD_W;
 
@@ -62,7 +63,7 @@ static void feed_back(const struct back *b)
 	norm_back(&n, d(b, T_D_OUT), d(b, T_D_NORM), act(b, T_MID), b->add);
 }
 
-static void attend_back(const struct back *b, const float *x)
+static void attend_back(const struct back *b, struct view x)
 {
 	const struct shape *s = &b->m->shape;
 	struct linear in = {shape_rows(s), s->hidden, 3 * s->hidden};
@@ -79,10 +80,10 @@ static void attend_back(const struct back *b, const float *x)
 }
 
 /* The residual stream that layer i sees. */
-static float *input(const struct model *m, int i)
+static struct view input(const struct model *m, int i)
 {
-	return i ? model_at(m, ACTS, T_OUT, i - 1)
-	         : model_at(m, ACTS, T_EMBED, 0);
+	return i ? model_view(m, ACTS, T_OUT, i - 1)
+	         : model_view(m, ACTS, T_EMBED, 0);
 }
 
 static void head_back(const struct back *b)
@@ -90,12 +91,14 @@ static void head_back(const struct back *b)
 	const struct shape *s = &b->m->shape;
 	struct linear head = {shape_rows(s), s->hidden, VOCAB};
 	struct norm n = norm_of(b->m, T_NORM_W, T_NORM_STAT, 0);
+	struct view out = d(b, T_D_OUT);
 
 	linear_back(b, head, d(b, T_D_NORM), d(b, T_D_LOGITS), act(b, T_NORM),
 	            T_HEAD_W);
-	memset(d(b, T_D_OUT), 0, sizeof(float) * head.rows * head.in);
-	norm_back(&n, d(b, T_D_OUT), d(b, T_D_NORM), input(b->m, s->layers),
-	          b->add);
+	memset(out.at, 0,
+	       (out.narrow ? sizeof(bf16) : sizeof(float)) * head.rows *
+	               head.in);
+	norm_back(&n, out, d(b, T_D_NORM), input(b->m, s->layers), b->add);
 }
 
 void backward(struct model *m, const struct batch *batch, bool add)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Weights and moments in a file: what training needs to go on as if it had
- * not stopped.
+ * Exact weights and moments in a file: what training needs to go on as if it
+ * had not stopped.
  */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
@@ -10,7 +10,8 @@
 
 /* -errno. The file is whole or not there. */
 int checkpoint_save(const struct model *, long step, const char *path);
-/* -EINVAL: not a checkpoint, or of another shape. */
-int checkpoint_load(struct model *, long *step, const char *path);
+/* -EINVAL: not a checkpoint, or of another shape or dtype; why says which. */
+int checkpoint_load(struct model *, long *step, const char *path, char *why,
+                    size_t room);
 
 #endif

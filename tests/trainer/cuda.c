@@ -20,6 +20,7 @@ static struct {
 	CUgraphExec exec; /* or NULL */
 	/* Of a step; copies read them until the stream is waited for. */
 	uint8_t *text; /* in and want of each micro-batch */
+	void *peeked;
 	struct step_in in;
 	struct step_out out;
 } cuda;
@@ -91,12 +92,13 @@ static int start(struct run *r)
 static void enqueue(struct run *r)
 {
 	struct gpu_model *m = &cuda.model;
+	float scale = (float)run_schedule(r).loss_scale / run_tokens(r);
 	long rows = shape_rows(&r->model.shape);
 
 	for (long i = 0; i < r->opt.micro; i++) {
 		CUdeviceptr text = m->text + i * 2 * rows;
 
-		gpu_forward(m, text, 1.0f / run_tokens(r), i > 0);
+		gpu_forward(m, text, scale, i > 0);
 		gpu_backward(m, text, i > 0);
 	}
 	gpu_adamw(m);
@@ -122,12 +124,13 @@ static void upload(struct run *r)
 	        .clip = plan.clip,
 	        .fix1 = 1 / (1 - pow(0.9, r->step + 1)),
 	        .fix2 = 1 / (1 - pow(0.95, r->step + 1)),
+	        .unscale = 1 / plan.loss_scale,
 	};
 
 	for (long i = 0; i < r->opt.micro; i++) {
 		uint8_t *at = cuda.text + i * 2 * rows;
 
-		run_draw(r, &(struct batch){at, at + rows}, i);
+		run_draw(r, &(struct batch){at, at + rows, NULL}, i);
 	}
 	gpu_put(&cuda.gpu, cuda.model.text, cuda.text, text_bytes(r));
 	gpu_put(&cuda.gpu, cuda.model.in, &cuda.in, sizeof(cuda.in));
@@ -162,6 +165,18 @@ static int save(struct run *r)
 	return err;
 }
 
+static const void *peek(struct run *r, enum array_id a, int i)
+{
+	size_t bytes = model_tensor_bytes(&r->model, a, i);
+
+	free(cuda.peeked);
+	cuda.peeked = malloc(bytes);
+	if (!cuda.peeked)
+		return NULL;
+	gpu_get(&cuda.gpu, cuda.peeked, cuda.model.array[a].at[i], bytes);
+	return gpu_wait(&cuda.gpu) ? NULL : cuda.peeked;
+}
+
 static void stop(struct run *r)
 {
 	if (cuda.exec)
@@ -171,11 +186,13 @@ static void stop(struct run *r)
 	gpu_model_close(&cuda.model);
 	gpu_close(&cuda.gpu);
 	free(cuda.text);
+	free(cuda.peeked);
 }
 
 const struct device device_cuda = {
         .start = start,
         .step = step,
         .save = save,
+        .peek = peek,
         .stop = stop,
 };

@@ -61,13 +61,16 @@ int batch_open(struct batch *b, const struct shape *s)
 {
 	b->in = malloc(shape_rows(s));
 	b->want = malloc(shape_rows(s));
-	return b->in && b->want ? 0 : -ENOMEM;
+	b->grams = s->buckets ? calloc(shape_rows(s), GRAMS * sizeof(*b->grams))
+	                      : NULL;
+	return b->in && b->want && (b->grams || !s->buckets) ? 0 : -ENOMEM;
 }
 
 void batch_close(struct batch *b)
 {
 	free(b->in);
 	free(b->want);
+	free(b->grams);
 	*b = (struct batch){0};
 }
 

@@ -14,8 +14,12 @@ struct text {
 	size_t len;
 };
 
+/* n-grams of a hashed table that end at a byte: one of each length. */
+enum { GRAM_MIN = 2, GRAM_MAX = 4, GRAMS = GRAM_MAX - GRAM_MIN + 1 };
+
 struct batch {
 	uint8_t *in, *want; /* [batch][seq]; want is in, one byte on */
+	int64_t *grams;     /* rows of the table, GRAMS a byte; or NULL */
 };
 
 /* -errno */

@@ -29,6 +29,8 @@ struct device {
 	int (*step)(struct run *, struct result *);
 	/* To --save. */
 	int (*save)(struct run *);
+	/* A tensor, on the host, until the next call; NULL: it failed. */
+	const void *(*peek)(struct run *, enum array_id, int i);
 	void (*stop)(struct run *);
 };
 

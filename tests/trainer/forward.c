@@ -8,14 +8,16 @@
 #include "layers.h"
 #include "matmul.h"
 
-static float *w(const struct model *m, enum tensor_id t, int layer)
+static const struct view nothing = {NULL, false};
+
+static struct view w(const struct model *m, enum tensor_id t, int layer)
 {
-	return model_at(m, VALUE, t, layer);
+	return model_view(m, VALUE, t, layer);
 }
 
-static float *act(const struct model *m, enum tensor_id t, int layer)
+static struct view act(const struct model *m, enum tensor_id t, int layer)
 {
-	return model_at(m, ACTS, t, layer);
+	return model_view(m, ACTS, t, layer);
 }
 
 struct norm norm_of(const struct model *m, enum tensor_id id,
@@ -28,12 +30,12 @@ struct norm norm_of(const struct model *m, enum tensor_id id,
 	        .bias = w(m, id + 1, layer),
 	        .dw = model_at(m, GRAD, id, layer),
 	        .dbias = model_at(m, GRAD, id + 1, layer),
-	        .stat = act(m, stat, layer),
+	        .stat = model_at(m, ACTS, stat, layer),
 	};
 }
 
 /* x: the residual stream on entry. */
-static void attend(struct model *m, int i, const float *x)
+static void attend(struct model *m, int i, struct view x)
 {
 	const struct shape *s = &m->shape;
 	struct linear l = {shape_rows(s), s->hidden, 3 * s->hidden};
@@ -41,12 +43,11 @@ static void attend(struct model *m, int i, const float *x)
 
 	norm(&n, act(m, T_NORM1, i), x);
 	linear(&l, act(m, T_QKV, i), act(m, T_NORM1, i), w(m, T_QKV_W, i),
-	       w(m, T_QKV_B, i));
+	       w(m, T_QKV_B, i), nothing);
 	attention(s, act(m, T_MIX, i), act(m, T_PROBS, i), act(m, T_QKV, i));
 	l.out = s->hidden;
 	linear(&l, act(m, T_MID, i), act(m, T_MIX, i), w(m, T_PROJ_W, i),
-	       w(m, T_PROJ_B, i));
-	add_rows(act(m, T_MID, i), x, (long)l.rows * s->hidden);
+	       w(m, T_PROJ_B, i), x);
 }
 
 static void widen(struct model *m, int i)
@@ -57,7 +58,7 @@ static void widen(struct model *m, int i)
 
 	norm(&n, act(m, T_NORM2, i), act(m, T_MID, i));
 	linear(&up, act(m, T_UP, i), act(m, T_NORM2, i), w(m, T_UP_W, i),
-	       w(m, T_UP_B, i));
+	       w(m, T_UP_B, i), nothing);
 	gelu(act(m, T_GELU, i), act(m, T_UP, i), (long)up.rows * up.out);
 }
 
@@ -68,11 +69,10 @@ static void feed(struct model *m, int i)
 
 	widen(m, i);
 	linear(&down, act(m, T_OUT, i), act(m, T_GELU, i), w(m, T_DOWN_W, i),
-	       w(m, T_DOWN_B, i));
-	add_rows(act(m, T_OUT, i), act(m, T_MID, i), (long)down.rows * width);
+	       w(m, T_DOWN_B, i), act(m, T_MID, i));
 }
 
-void forward_again(struct model *m, int i, const float *x)
+void forward_again(struct model *m, int i, struct view x)
 {
 	attend(m, i, x);
 	widen(m, i);
@@ -92,9 +92,11 @@ double forward(struct model *m, const struct batch *b, float scale)
 	const struct shape *s = &m->shape;
 	struct linear head = {shape_rows(s), s->hidden, VOCAB};
 	struct norm n = norm_of(m, T_NORM_W, T_NORM_STAT, 0);
-	float *x = act(m, T_EMBED, 0);
+	struct view x = act(m, T_EMBED, 0);
+	const float *loss = model_at(m, ACTS, T_LOSS, 0);
 
-	embed(s, x, w(m, T_TOKEN, 0), w(m, T_PLACE, 0), b->in);
+	embed(s, x, w(m, T_TOKEN, 0), w(m, T_PLACE, 0),
+	      s->buckets ? model_at(m, TABLE, T_GRAMS, 0) : NULL, b);
 	for (int i = 0; i < s->layers; i++) {
 		attend(m, i, x);
 		feed(m, i);
@@ -102,8 +104,9 @@ double forward(struct model *m, const struct batch *b, float scale)
 	}
 	norm(&n, act(m, T_NORM, 0), x);
 	linear(&head, act(m, T_LOGITS, 0), act(m, T_NORM, 0), w(m, T_HEAD_W, 0),
-	       NULL);
-	loss_rows(act(m, T_LOSS, 0), model_at(m, BACKS, T_D_LOGITS, 0),
-	          act(m, T_LOGITS, 0), b->want, head.rows, scale);
-	return mean(act(m, T_LOSS, 0), head.rows);
+	       nothing, nothing);
+	loss_rows(model_at(m, ACTS, T_LOSS, 0),
+	          model_view(m, BACKS, T_D_LOGITS, 0),
+	          model_at(m, ACTS, T_LOGITS, 0), b->want, head.rows, scale);
+	return mean(loss, head.rows);
 }

@@ -33,3 +33,19 @@ losses() {
 same() {
 	cmp -s "$dir/$1" "$dir/$2" || fail "$1 and $2 differ"
 }
+
+# near A B LOSS NORM: as many steps, and differences within these parts
+near() {
+	paste -d ' ' "$dir/$1" "$dir/$2" | awk -v loss="$3" -v norm="$4" '
+		function far(a, b, part) {
+			return !(a > 0) || !(b > 0) ||
+				a - b > part * b || b - a > part * b
+		}
+		NF != 12 || $2 != $8 { bad = 1 }
+		far($4, $10, loss) || far($6, $12, norm) {
+			print "  step " $2 ": loss " $4 " and " $10 \
+				", norm " $6 " and " $12
+			bad = 1
+		}
+		END { exit bad || NR == 0 }' || fail "$1 is not near $2"
+}

@@ -70,7 +70,7 @@ int gpu_model_open(struct gpu_model *g, struct gpu *gpu, const struct model *m,
 		if (model_bytes(m, a))
 			array_open(g, a);
 	for (int a = 0; a < ARRAYS && !gpu->err; a++)
-		if (m->array[a].zero)
+		if (m->array[a].zero && g->array[a].at)
 			array_zero(g, a);
 	g->text = gpu_alloc(gpu, way, 2L * micro * shape_rows(&m->shape));
 	g->in = gpu_alloc(gpu, way, sizeof(struct step_in));
@@ -102,12 +102,6 @@ void gpu_model_close(struct gpu_model *g)
 	*g = (struct gpu_model){0};
 }
 
-/* The weights as the optimizer has them. */
-static enum array_id exact(const struct gpu_model *g)
-{
-	return g->model->shape.narrow ? MASTER : VALUE;
-}
-
 static void narrow(struct gpu_model *g, int i)
 {
 	long len = g->model->list[WEIGHT].t[i].len;
@@ -122,7 +116,7 @@ static void narrow(struct gpu_model *g, int i)
 /* The i-th weight, from the host. */
 static int set_weight(struct gpu_model *g, int i, const float *w)
 {
-	gpu_put(g->gpu, g->array[exact(g)].at[i], w,
+	gpu_put(g->gpu, g->array[model_exact(g->model)].at[i], w,
 	        g->model->list[WEIGHT].t[i].len * sizeof(float));
 	if (g->model->shape.narrow)
 		narrow(g, i);
@@ -162,7 +156,7 @@ int gpu_model_load(struct gpu_model *g)
 	for (int i = 0; i < g->model->list[WEIGHT].n && !g->gpu->err; i++) {
 		size_t bytes = g->model->list[WEIGHT].t[i].len * sizeof(float);
 
-		set_weight(g, i, held(g, VALUE, i));
+		set_weight(g, i, held(g, model_exact(g->model), i));
 		for (int a = MOMENT1; a <= MOMENT2; a++)
 			gpu_put(g->gpu, g->array[a].at[i], held(g, a, i),
 			        bytes);
@@ -172,10 +166,12 @@ int gpu_model_load(struct gpu_model *g)
 
 int gpu_model_save(struct gpu_model *g)
 {
+	enum array_id exact = model_exact(g->model);
+
 	for (int i = 0; i < g->model->list[WEIGHT].n; i++) {
 		size_t bytes = g->model->list[WEIGHT].t[i].len * sizeof(float);
 
-		gpu_get(g->gpu, held(g, VALUE, i), g->array[exact(g)].at[i],
+		gpu_get(g->gpu, held(g, exact, i), g->array[exact].at[i],
 		        bytes);
 		for (int a = MOMENT1; a <= MOMENT2; a++)
 			gpu_get(g->gpu, held(g, a, i), g->array[a].at[i],

@@ -9,38 +9,48 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bf16.h"
 #include "data.h"
+#include "hash.h"
 #include "kernel.h"
-#include "matmul.h"
 #include "passes.h"
 #include "reference.h"
 #include "rng.h"
+#include "scratch.h"
 
 enum { SAMPLES = 24, THREADS = 2 };
 
-static const char *const names[] = {
-#define T(group_, name_, ...) #name_,
-#include "tensors.def"
-#undef T
-};
-
+/* Two micro-batches: the same twice, but where there is a table, for the rows
+ * of one are not those of the other. */
 struct check {
 	struct model m;
-	struct batch b;
-	double **w; /* the weights, doubled */
+	struct batch b[2];
+	struct hash h;
+	double **w; /* the weights in use and the table, doubled */
 	double worst;
 };
+
+static double *copy_tensor(const void *from, bool half, long len)
+{
+	double *w = calloc(len, sizeof(*w));
+
+	for (long j = 0; j < len; j++)
+		w[j] = half ? bf16_widen(((const bf16 *)from)[j])
+		            : ((const float *)from)[j];
+	return w;
+}
 
 static double **copy(const struct model *m)
 {
 	const struct list *l = &m->list[WEIGHT];
-	double **w = calloc((unsigned)l->n, sizeof(*w));
+	double **w = calloc(l->n + 1u, sizeof(*w));
 
-	for (int i = 0; i < l->n; i++) {
-		w[i] = calloc(l->t[i].len, sizeof(*w[i]));
-		for (long j = 0; j < l->t[i].len; j++)
-			w[i][j] = m->array[VALUE].at[i][j];
-	}
+	for (int i = 0; i < l->n; i++)
+		w[i] = copy_tensor(m->array[VALUE].at[i], m->shape.narrow,
+		                   l->t[i].len);
+	if (m->shape.buckets)
+		w[l->n] = copy_tensor(model_at(m, TABLE, T_GRAMS, 0), false,
+		                      m->list[HASHED].len);
 	return w;
 }
 
@@ -50,10 +60,22 @@ static void stir(struct model *m)
 	const struct list *l = &m->list[WEIGHT];
 
 	model_fill(m, 1);
-	for (int i = 0; i < l->n; i++)
+	for (int i = 0; i < l->n; i++) {
+		float *w = m->array[model_exact(m)].at[i];
+
 		for (long j = 0; j < l->t[i].len; j++)
-			m->array[VALUE].at[i][j] +=
-			        0.2f * rng_normal(1000 + i, j);
+			w[j] += 0.2f * rng_normal(1000 + i, j);
+	}
+	model_narrow(m);
+}
+
+static double wanted(const struct check *c)
+{
+	double loss = reference_loss(&c->m, c->w, &c->b[0]);
+
+	return c->b[1].grams
+	               ? (loss + reference_loss(&c->m, c->w, &c->b[1])) / 2
+	               : loss;
 }
 
 static double slope(struct check *c, int i, long j)
@@ -62,9 +84,9 @@ static double slope(struct check *c, int i, long j)
 	double keep = c->w[i][j], high, low;
 
 	c->w[i][j] = keep + h;
-	high = reference_loss(&c->m, c->w, &c->b);
+	high = wanted(c);
 	c->w[i][j] = keep - h;
-	low = reference_loss(&c->m, c->w, &c->b);
+	low = wanted(c);
 	c->w[i][j] = keep;
 	return (high - low) / (2 * h);
 }
@@ -78,40 +100,89 @@ static double largest(const float *x, long n)
 	return max;
 }
 
-/* Errors are told as parts of the tensor's largest gradient. */
-static void check_tensor(struct check *c, int i)
+/* In bf16 activations have eight bits, and gradients add up their errors. */
+static double allowed(const struct check *c)
 {
-	const struct tensor *t = &c->m.list[WEIGHT].t[i];
-	const float *g = c->m.array[GRAD].at[i];
-	double scale = largest(g, t->len) + 1e-6, worst = 0;
+	return c->m.shape.narrow ? 0.05 : 1e-4;
+}
+
+/* Gradients of the i-th array of weights, g, of which the first is at from.
+ * Errors are told as parts of the largest gradient. */
+static void compare(struct check *c, const char *name, int layer, int i,
+                    const float *g, long len, long from)
+{
+	double scale = largest(g, len) + 1e-6, worst = 0;
 
 	for (int s = 0; s < SAMPLES; s++) {
-		long j = rng_at(2000 + i, s) % t->len;
+		long j = rng_at(2000 + i, s) % len;
 
-		worst = fmax(worst, fabs(slope(c, i, j) - g[j]) / scale);
+		worst = fmax(worst, fabs(slope(c, i, from + j) - g[j]) / scale);
 	}
-	if (!(worst < 1e-4))
-		printf("%s of layer %d: error %.3g\n", names[t->id], t->layer,
-		       worst);
+	if (!(worst < allowed(c)))
+		printf("%s of layer %d: error %.3g\n", name, layer, worst);
 	c->worst = worst > c->worst || isnan(worst) ? worst : c->worst;
 }
 
+static void check_tensor(struct check *c, int i)
+{
+	const struct tensor *t = &c->m.list[WEIGHT].t[i];
+
+	compare(c, model_name(t->id), t->layer, i, c->m.array[GRAD].at[i],
+	        t->len, 0);
+}
+
+/* Every row that the batch uses. */
+static void check_table(struct check *c)
+{
+	int width = c->m.shape.hidden, i = c->m.list[WEIGHT].n;
+
+	if (!c->h.rows)
+		printf("no row of the table is used\n");
+	c->worst = c->h.rows ? c->worst : INFINITY;
+	for (long r = 0; r < c->h.rows; r++)
+		compare(c, "row of the table", 0, i, c->h.grad + r * width,
+		        width, c->h.use[c->h.first[r]].row * width);
+}
+
+static int find_rows(struct check *c)
+{
+	int err = 0;
+
+	hash_begin(&c->h, &c->m);
+	for (int i = 0; i < 2 && !err; i++)
+		err = hash_draw(&c->h, &c->b[i], i);
+	return err ? err : hash_sort(&c->h, &c->m);
+}
+
 /* Twice, so that adding to the gradient is checked as well. */
+static double run(struct check *c)
+{
+	float scale = 0.5f / shape_rows(&c->m.shape);
+	double loss = 0;
+
+	if (c->b[0].grams && find_rows(c))
+		return NAN;
+	for (int i = 0; i < 2; i++) {
+		loss += forward(&c->m, &c->b[i], scale) / 2;
+		backward(&c->m, &c->b[i], i > 0);
+		if (c->b[i].grams)
+			hash_back(&c->h, &c->m, i);
+	}
+	return loss;
+}
+
 static void check_kernel(struct check *c)
 {
-	double loss, want = reference_loss(&c->m, c->w, &c->b);
-	float scale = 0.5f / shape_rows(&c->m.shape);
+	double want = wanted(c), loss = run(c);
 
-	c->worst = 0;
-	for (int i = 0; i < 2; i++) {
-		loss = forward(&c->m, &c->b, scale);
-		backward(&c->m, &c->b, i > 0);
-	}
 	c->worst = fabs(loss - want) / want;
 	for (int i = 0; i < c->m.list[WEIGHT].n; i++)
 		check_tensor(c, i);
-	printf("%s: loss %.9g, %.9g in double, worst error %.3g\n",
-	       kernel->name, loss, want, c->worst);
+	if (c->b[0].grams)
+		check_table(c);
+	printf("%s, %s: loss %.9g, %.9g in double, worst error %.3g\n",
+	       kernel->name, c->m.shape.narrow ? "bf16" : "f32", loss, want,
+	       c->worst);
 }
 
 static int check_shape(const struct shape *s)
@@ -124,37 +195,50 @@ static int check_shape(const struct shape *s)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = rng_at(3000, i);
 	if (model_layout(&c.m, s) || model_alloc(&c.m, true) ||
-	    batch_open(&c.b, s))
+	    scratch_open(THREADS, s))
 		return 1;
-	batch_draw(&c.b, s, &text, 1, 0);
+	for (int i = 0; i < 2; i++) {
+		if (batch_open(&c.b[i], s))
+			return 1;
+		batch_draw(&c.b[i], s, &text, 1, s->buckets ? i : 0);
+		if (c.b[i].grams)
+			hash_grams(&c.m, &c.b[i]);
+	}
 	stir(&c.m);
 	c.w = copy(&c.m);
 	for (int k = 0; kernel_pick(k); k++) {
 		check_kernel(&c);
-		bad |= !(c.worst < 1e-4);
+		bad |= !(c.worst < allowed(&c));
 	}
-	for (int i = 0; i < c.m.list[WEIGHT].n; i++)
+	for (int i = 0; i <= c.m.list[WEIGHT].n; i++)
 		free(c.w[i]);
 	free(c.w);
-	batch_close(&c.b);
+	hash_close(&c.h);
+	scratch_close();
+	batch_close(&c.b[0]);
+	batch_close(&c.b[1]);
 	model_close(&c.m);
 	return bad;
 }
 
 int main(void)
 {
-	/* The second fits no tile, and is more than one block wide. */
+	/* The second fits no tile, and is more than one block wide. In a small
+	 * table several n-grams share a row. */
 	static const struct shape shapes[] = {
 	        {.layers = 2, .hidden = 16, .heads = 2, .seq = 8, .batch = 2},
 	        {.layers = 1, .hidden = 75, .heads = 3, .seq = 7, .batch = 1},
+	        {.layers = 1, .hidden = 16, .heads = 2, .seq = 7, .batch = 2,
+	         .buckets = 8},
+	        {.layers = 2, .hidden = 24, .heads = 2, .seq = 8, .batch = 2,
+	         .narrow = true},
+	        {.layers = 1, .hidden = 21, .heads = 3, .seq = 7, .batch = 1,
+	         .narrow = true, .buckets = 8},
 	};
 	int bad = 0;
 
 	omp_set_num_threads(THREADS);
-	if (matmul_open(THREADS))
-		return 1;
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		bad |= check_shape(&shapes[i]);
-	matmul_close();
 	return bad;
 }

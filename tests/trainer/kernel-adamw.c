@@ -70,7 +70,7 @@ static void compare_weight(const struct weight *w)
 /* Three tensors stand for all, the rest has gradients of zero. */
 void check_adamw(bool clip)
 {
-	const struct step_in in = {0.01f, clip ? 1.5f : 0, 3, 7};
+	const struct step_in in = {0.01f, clip ? 1.5f : 0, 3, 7, 0.25f};
 	const struct list *l = &c.m.list[WEIGHT];
 	int which[] = {0, 3, l->n - 1};
 	struct weight w[3];
@@ -85,14 +85,14 @@ void check_adamw(bool clip)
 		for (long k = 0; k < w[i].g->len; k++)
 			norm += w[i].g->v[k] * w[i].g->v[k];
 	}
-	norm = sqrt(norm);
+	norm = sqrt(norm) * in.unscale;
 	gpu_put(&c.gpu, c.g.in, &in, sizeof(in));
 	gpu_adamw(&c.g);
 	gpu_get(&c.gpu, &out, c.g.out, sizeof(out));
 	gpu_wait(&c.gpu);
 	report("norm", fabs(out.norm / norm - 1), 1e-9);
 	for (int i = 0; i < 3; i++) {
-		ref_adamw(&w[i], &in, clip ? 1.5 / norm : 1);
+		ref_adamw(&w[i], &in, (clip ? 1.5 / norm : 1) * in.unscale);
 		compare_weight(&w[i]);
 	}
 }

@@ -4,6 +4,7 @@
  */
 #include "simd.h"
 #include "kernel-gemm.h"
+#include "kernel-narrow.h"
 
 static float sum(const float *x, long n)
 {
@@ -112,6 +113,9 @@ const struct kernel KERNEL = {
         .tile_rows = TILE_ROWS,
         .tile_cols = TILE_COLS,
         .gemm = gemm,
+        .gemm_narrow = gemm_narrow,
+        .widen = widen,
+        .narrow = narrow,
         .sum = sum,
         .dot = dot,
         .axpy = axpy,

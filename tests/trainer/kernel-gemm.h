@@ -52,7 +52,8 @@ static inline void copy(float *to, const float *from, long along, int deep,
 static void pack_b(const struct gemm *g, const struct block *b, int cols,
                    float *to)
 {
-	const float *from = g->b + b->k * g->b_row + b->j * g->b_col;
+	const float *from = (const float *)g->b + b->k * g->b_row +
+	                    b->j * g->b_col;
 
 	if (g->b_col == 1 && cols == TILE_COLS)
 		copy(to, from, g->b_row, b->terms, TILE_COLS);
@@ -65,8 +66,8 @@ static void pack_b(const struct gemm *g, const struct block *b, int cols,
 static void pack_a(const struct gemm *g, const struct block *b, float *to)
 {
 	for (int i = 0; i < b->rows; i += TILE_ROWS) {
-		const float *from =
-		        g->a + (b->i + i) * g->a_row + b->k * g->a_col;
+		const float *from = (const float *)g->a +
+		                    (b->i + i) * g->a_row + b->k * g->a_col;
 		int rows = least(b->rows - i, TILE_ROWS);
 
 		if (g->a_row == 1 && rows == TILE_ROWS)
@@ -103,14 +104,14 @@ static inline void tile(const float *a, const float *b, int terms,
 static inline void put(const struct gemm *g, int i, int j, vec v, int n,
                        bool add)
 {
-	float *c = g->c + i * g->ldc + j;
+	float *c = (float *)g->c + i * g->ldc + j;
 
 	if (n <= 0)
 		return;
 	if (add)
 		v += vload_n(c, n);
 	else if (g->bias)
-		v += vload_n(g->bias + j, n);
+		v += vload_n((const float *)g->bias + j, n);
 	vstore_n(c, v, n);
 }
 
@@ -125,7 +126,9 @@ static void column(const struct gemm *g, const struct block *b, int cols,
 		vec acc[TILE_ROWS][2];
 
 		for (int r = 0; r < rows; r++)
-			__builtin_prefetch(g->c + (top + r) * g->ldc + b->j, 1);
+			__builtin_prefetch((float *)g->c + (top + r) * g->ldc +
+			                           b->j,
+			                   1);
 		tile(pa + (long)i * b->terms, pb, b->terms, acc);
 		for (int r = 0; r < rows; r++) {
 			put(g, top + r, b->j, acc[r][0], cols, add);

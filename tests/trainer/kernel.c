@@ -6,12 +6,17 @@
 
 const struct kernel *kernel = &kernel_base;
 
-static int usable(const struct kernel *list[static 3])
+enum { SETS = 4 };
+
+static int usable(const struct kernel *list[static SETS])
 {
 	int n = 0;
 
 #ifdef __x86_64__
 	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx512f") &&
+	    __builtin_cpu_supports("avx512bf16"))
+		list[n++] = &kernel_avx512_bf16;
 	if (__builtin_cpu_supports("avx512f"))
 		list[n++] = &kernel_avx512;
 	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
@@ -23,7 +28,7 @@ static int usable(const struct kernel *list[static 3])
 
 bool kernel_pick(int n)
 {
-	const struct kernel *list[3];
+	const struct kernel *list[SETS];
 
 	if (n >= usable(list))
 		return false;

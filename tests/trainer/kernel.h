@@ -7,6 +7,7 @@
 #define KERNEL_H
 
 #include <stdbool.h>
+#include "bf16.h"
 
 /*
  * C[m][n] = A[m][k] B[k][n] + bias[n], or C += A B where add is set.
@@ -15,14 +16,17 @@
  */
 struct gemm {
 	int m, n, k;
-	const float *a;
+	const void *a;
 	long a_row, a_col;
-	const float *b;
+	const void *b;
 	long b_row, b_col;
-	float *c;
+	void *c;
 	long ldc;
-	const float *bias; /* or NULL */
+	const void *bias; /* or NULL */
 	bool add;
+	/* Of gemm_narrow only: C is float; what is added to C, lies as C. */
+	bool full;
+	const bf16 *plus; /* or NULL */
 };
 
 /* Blocking: a thread packs GEMM_M x GEMM_K of A for its second-level cache
@@ -30,6 +34,11 @@ struct gemm {
  * every tile height. */
 enum { GEMM_M = 288, GEMM_K = 256, GEMM_WIDE = 32 };
 #define GEMM_SCRATCH (GEMM_K * (GEMM_M + GEMM_WIDE))
+
+/* In bf16 operands take half of that, but sums of GEMM_COLS columns stay in
+ * scratch until they are complete: rounding comes once, at the end. */
+enum { GEMM_COLS = 256 };
+#define GEMM_NARROW_SCRATCH (GEMM_SCRATCH / 2 + GEMM_M * GEMM_COLS)
 
 struct rect {
 	int top, bottom, left, right;
@@ -46,6 +55,12 @@ struct kernel {
 	int tile_rows, tile_cols;
 	/* The part of C inside rect; scratch holds GEMM_SCRATCH floats. */
 	void (*gemm)(const struct gemm *, const struct rect *, float *scratch);
+	/* A, B and bias in bf16, C as well unless full. Every set makes the
+	 * same bits. Scratch holds GEMM_NARROW_SCRATCH floats. */
+	void (*gemm_narrow)(const struct gemm *, const struct rect *,
+	                    float *scratch);
+	void (*widen)(float *y, const bf16 *x, long n);
+	void (*narrow)(bf16 *y, const float *x, long n);
 	float (*sum)(const float *x, long n);
 	float (*dot)(const float *x, const float *y, long n);
 	/* y += a x */
@@ -59,7 +74,8 @@ struct kernel {
 	              float *v, long n);
 };
 
-extern const struct kernel kernel_avx512, kernel_avx2, kernel_base;
+extern const struct kernel kernel_avx512_bf16, kernel_avx512, kernel_avx2;
+extern const struct kernel kernel_base;
 
 /* In use; the best that this CPU runs once kernel_pick(0) has been called. */
 extern const struct kernel *kernel;

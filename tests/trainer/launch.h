@@ -40,6 +40,7 @@ enum { NORM_EACH = 8192, NORM_PARTS = 256 };
 struct step_in {
 	float rate, clip; /* clip 0: off */
 	float fix1, fix2; /* 1 / (1 - beta^step) */
+	float unscale;    /* 1 / loss scale */
 };
 
 /* Of a step, to the host. */

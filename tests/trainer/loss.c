@@ -22,11 +22,14 @@ static float loss_row(float *d, const float *logits, int want, float scale)
 	return logf(sum) + max - logits[want];
 }
 
-void loss_rows(float *loss, float *dlogits, const float *logits,
+void loss_rows(float *loss, struct view dlogits, const float *logits,
                const uint8_t *want, int rows, float scale)
 {
 #pragma omp parallel for schedule(static)
-	for (long r = 0; r < rows; r++)
-		loss[r] = loss_row(dlogits + r * VOCAB, logits + r * VOCAB,
-		                   want[r], scale);
+	for (long r = 0; r < rows; r++) {
+		float row[VOCAB], *d = view_blank(dlogits, r * VOCAB, row);
+
+		loss[r] = loss_row(d, logits + r * VOCAB, want[r], scale);
+		view_close(dlogits, r * VOCAB, VOCAB, d);
+	}
 }

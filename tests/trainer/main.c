@@ -4,6 +4,7 @@
  * the same to the last bit in every run with the same options.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #include "checkpoint.h"
 #include "device.h"
+#include "diagnose.h"
 
 int complain(int err, const char *fmt, ...)
 {
@@ -72,12 +74,13 @@ static int load_text(struct run *r)
 int run_resume(struct run *r)
 {
 	const char *path = r->opt.resume;
-	int err = checkpoint_load(&r->model, &r->step, path);
+	char why[80] = "cannot read it";
+	int err = checkpoint_load(&r->model, &r->step, path, why, sizeof(why));
 
 	return err ? complain(err,
-	                      "--resume %s: give a checkpoint of the same "
-	                      "--layers, --hidden, --heads and --seq",
-	                      path)
+	                      "--resume %s: %s; give a checkpoint of the same "
+	                      "shape and dtype",
+	                      path, why)
 	           : 0;
 }
 
@@ -103,7 +106,13 @@ long run_tokens(const struct run *r)
 
 struct schedule run_schedule(const struct run *r)
 {
-	return (struct schedule){r->opt.lr, r->opt.clip};
+	return (struct schedule){r->opt.lr, r->opt.clip, r->opt.loss_scale};
+}
+
+/* Any NaN is printed the same. */
+static double plain(double x)
+{
+	return isnan(x) ? NAN : x;
 }
 
 static int one_step(struct run *r, const struct device *d)
@@ -114,11 +123,13 @@ static int one_step(struct run *r, const struct device *d)
 
 	if (err)
 		return err;
+	result.loss = plain(result.loss);
+	result.norm = plain(result.norm);
 	printf("step %ld loss %.9g norm %.9g tok/s %.0f\n", ++r->step,
 	       result.loss / r->opt.micro, result.norm,
 	       run_tokens(r) / (now() - began));
 	fflush(stdout);
-	return 0;
+	return diagnose(r, d, &result);
 }
 
 static int train(struct run *r, const struct device *d)
@@ -145,6 +156,7 @@ static int run(struct run *r, const struct device *d)
 	        .batch = o->batch,
 	        .recompute = o->recompute,
 	        .narrow = !strcmp(o->dtype, "bf16"),
+	        .buckets = o->buckets,
 	};
 	int err = load_text(r);
 

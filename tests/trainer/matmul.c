@@ -4,27 +4,10 @@
  */
 #include "matmul.h"
 
-#include <errno.h>
 #include <omp.h>
-#include <stdlib.h>
 #include "kernel.h"
 #include "layers.h"
-
-static float *scratch; /* GEMM_SCRATCH floats for each thread */
-
-int matmul_open(int threads)
-{
-	size_t bytes = sizeof(float) * GEMM_SCRATCH * threads;
-
-	scratch = aligned_alloc(4096, bytes);
-	return scratch ? 0 : -ENOMEM;
-}
-
-void matmul_close(void)
-{
-	free(scratch);
-	scratch = NULL;
-}
+#include "scratch.h"
 
 /* The who-th of `of` equal runs of whole tiles in [0, n). */
 static void share(int n, int tile, int who, int of, int *from, int *to)
@@ -37,7 +20,7 @@ static void share(int n, int tile, int who, int of, int *from, int *to)
 		*to = n;
 }
 
-static void multiply(const struct gemm *g)
+static void multiply(const struct gemm *g, bool narrow)
 {
 	bool by_rows = g->m / kernel->tile_rows > g->n / kernel->tile_cols;
 
@@ -52,64 +35,76 @@ static void multiply(const struct gemm *g)
 		else
 			share(g->n, kernel->tile_cols, who, of, &r.left,
 			      &r.right);
-		kernel->gemm(g, &r, scratch + (size_t)GEMM_SCRATCH * who);
+		(narrow ? kernel->gemm_narrow : kernel->gemm)(g, &r, scratch());
 	}
 }
 
-void linear(const struct linear *l, float *y, const float *x, const float *w,
-            const float *bias)
+/* In bf16, plus is added before the result is rounded, the only time. */
+void linear(const struct linear *l, struct view y, struct view x, struct view w,
+            struct view bias, struct view plus)
 {
-	multiply(&(struct gemm){
-	        .m = l->rows,
-	        .n = l->out,
-	        .k = l->in,
-	        .a = x,
-	        .a_row = l->in,
-	        .a_col = 1,
-	        .b = w,
-	        .b_row = 1,
-	        .b_col = l->in,
-	        .c = y,
-	        .ldc = l->out,
-	        .bias = bias,
-	});
+	multiply(
+	        &(struct gemm){
+	                .m = l->rows,
+	                .n = l->out,
+	                .k = l->in,
+	                .a = x.at,
+	                .a_row = l->in,
+	                .a_col = 1,
+	                .b = w.at,
+	                .b_row = 1,
+	                .b_col = l->in,
+	                .c = y.at,
+	                .ldc = l->out,
+	                .bias = bias.at,
+	                .full = !y.narrow,
+	                .plus = w.narrow ? plus.at : NULL,
+	        },
+	        w.narrow);
+	if (plus.at && !w.narrow)
+		add_rows(y.at, plus.at, (long)l->rows * l->out);
 }
 
-void linear_back_input(const struct linear *l, float *dx, const float *dy,
-                       const float *w)
+void linear_back_input(const struct linear *l, struct view dx, struct view dy,
+                       struct view w)
 {
-	multiply(&(struct gemm){
-	        .m = l->rows,
-	        .n = l->in,
-	        .k = l->out,
-	        .a = dy,
-	        .a_row = l->out,
-	        .a_col = 1,
-	        .b = w,
-	        .b_row = l->in,
-	        .b_col = 1,
-	        .c = dx,
-	        .ldc = l->in,
-	});
+	multiply(
+	        &(struct gemm){
+	                .m = l->rows,
+	                .n = l->in,
+	                .k = l->out,
+	                .a = dy.at,
+	                .a_row = l->out,
+	                .a_col = 1,
+	                .b = w.at,
+	                .b_row = l->in,
+	                .b_col = 1,
+	                .c = dx.at,
+	                .ldc = l->in,
+	        },
+	        w.narrow);
 }
 
 void linear_back_weight(const struct linear *l, float *dw, float *dbias,
-                        const float *dy, const float *x, bool add)
+                        struct view dy, struct view x, bool add)
 {
-	multiply(&(struct gemm){
-	        .m = l->out,
-	        .n = l->in,
-	        .k = l->rows,
-	        .a = dy,
-	        .a_row = 1,
-	        .a_col = l->out,
-	        .b = x,
-	        .b_row = l->in,
-	        .b_col = 1,
-	        .c = dw,
-	        .ldc = l->in,
-	        .add = add,
-	});
+	multiply(
+	        &(struct gemm){
+	                .m = l->out,
+	                .n = l->in,
+	                .k = l->rows,
+	                .a = dy.at,
+	                .a_row = 1,
+	                .a_col = l->out,
+	                .b = x.at,
+	                .b_row = l->in,
+	                .b_col = 1,
+	                .c = dw,
+	                .ldc = l->in,
+	                .add = add,
+	                .full = true,
+	        },
+	        x.narrow);
 	if (dbias)
 		sum_columns(dbias, dy, l->rows, l->out, add);
 }

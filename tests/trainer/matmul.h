@@ -6,21 +6,20 @@
 #define MATMUL_H
 
 #include <stdbool.h>
-
-/* Once, before the others; -errno. */
-int matmul_open(int threads);
-void matmul_close(void);
+#include "view.h"
 
 struct linear {
 	int rows, in, out; /* rows: tokens */
 };
 
-void linear(const struct linear *, float *y, const float *x, const float *w,
-            const float *bias);
-void linear_back_input(const struct linear *, float *dx, const float *dy,
-                       const float *w);
+/* bias, plus: at may be NULL. plus lies as y does and is added to it. y may be
+ * float where w is bf16: logits are. */
+void linear(const struct linear *, struct view y, struct view x, struct view w,
+            struct view bias, struct view plus);
+void linear_back_input(const struct linear *, struct view dx, struct view dy,
+                       struct view w);
 /* add: onto what dw and dbias hold. */
 void linear_back_weight(const struct linear *, float *dw, float *dbias,
-                        const float *dy, const float *x, bool add);
+                        struct view dy, struct view x, bool add);
 
 #endif

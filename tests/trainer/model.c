@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bf16.h"
 #include "rng.h"
 
 enum where { HEAD, EACH, TAIL, PARTS };
@@ -21,7 +22,8 @@ enum dim {
 	D_TRIPLE,
 	D_WIDE,
 	D_ROWS,
-	D_QUERIES
+	D_QUERIES,
+	D_BUCKETS
 };
 
 static const struct kind {
@@ -45,7 +47,25 @@ static const struct array arrays[ARRAYS] = {
         [ACTS] = {.what = "activations", .group = ACT},
         [BACKS] = {.what = "their gradients", .group = BACK},
         [MASTER] = {.what = "master weights", .group = WEIGHT},
+        [TABLE] = {.what = "hashed rows", .group = HASHED},
+        [SQUARES] = {.what = "their squares", .group = HASHED, .zero = true},
 };
+
+static const char *const names[T_COUNT] = {
+#define T(group_, name_, ...) #name_,
+#include "tensors.def"
+#undef T
+};
+
+const char *model_name(enum tensor_id id)
+{
+	return names[id];
+}
+
+bool model_is_layered(enum tensor_id id)
+{
+	return kinds[id].where == EACH;
+}
 
 static long dim(const struct shape *s, enum dim d)
 {
@@ -59,6 +79,7 @@ static long dim(const struct shape *s, enum dim d)
 	        [D_WIDE] = 4L * s->hidden,
 	        [D_ROWS] = shape_rows(s),
 	        [D_QUERIES] = (long)shape_rows(s) * s->heads,
+	        [D_BUCKETS] = s->buckets,
 	};
 
 	return size[d];
@@ -112,16 +133,33 @@ int model_layout(struct model *m, const struct shape *s)
 
 static bool present(const struct model *m, enum array_id a)
 {
-	return a != MASTER || m->shape.narrow;
+	if (a == MASTER)
+		return m->shape.narrow;
+	return m->array[a].group != HASHED || m->shape.buckets;
+}
+
+bool model_is_narrow(const struct model *m, enum array_id a, int i)
+{
+	const struct tensor *t = &m->list[m->array[a].group].t[i];
+
+	return m->shape.narrow && !(t->flags & FULL) &&
+	       (a == VALUE || a == ACTS || a == BACKS);
+}
+
+struct view model_view(const struct model *m, enum array_id a,
+                       enum tensor_id t, int layer)
+{
+	int i = model_place(m, t, layer);
+
+	return (struct view){m->array[a].at[i], model_is_narrow(m, a, i)};
 }
 
 size_t model_tensor_bytes(const struct model *m, enum array_id a, int i)
 {
 	const struct tensor *t = &m->list[m->array[a].group].t[i];
-	bool narrow = m->shape.narrow && !(t->flags & FULL) &&
-	              (a == VALUE || a == ACTS || a == BACKS);
+	size_t size = model_is_narrow(m, a, i) ? sizeof(bf16) : sizeof(float);
 
-	return present(m, a) ? t->len * (narrow ? 2 : sizeof(float)) : 0;
+	return present(m, a) ? t->len * size : 0;
 }
 
 size_t model_bytes(const struct model *m, enum array_id a)
@@ -133,30 +171,52 @@ size_t model_bytes(const struct model *m, enum array_id a)
 	return sum;
 }
 
-static float *reserve(const struct array *a, long len)
+static void *reserve(const struct array *a, size_t bytes)
 {
-	return a->zero ? calloc(len, sizeof(float))
-	               : malloc(len * sizeof(float));
+	return a->zero ? calloc(bytes / sizeof(float), sizeof(float))
+	               : malloc(bytes);
 }
 
-static int array_alloc(struct array *a, const struct list *l, bool by_tensor)
+/* Room that a tensor takes: whole floats, also where it is bf16. */
+static size_t room(const struct model *m, enum array_id a, int i)
 {
-	float *next = NULL;
+	size_t bytes = model_tensor_bytes(m, a, i);
 
-	a->at = calloc(l->n, sizeof(*a->at));
+	return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
+}
+
+static int arena_alloc(struct model *m, enum array_id id)
+{
+	struct array *a = &m->array[id];
+	size_t sum = 0;
+	char *next;
+
+	for (int i = 0; i < m->list[a->group].n; i++)
+		sum += room(m, id, i);
+	next = a->arena = reserve(a, sum);
+	if (!next)
+		return -ENOMEM;
+	for (int i = 0; i < m->list[a->group].n; i++) {
+		a->at[i] = next;
+		next += room(m, id, i);
+	}
+	return 0;
+}
+
+static int array_alloc(struct model *m, enum array_id id, bool by_tensor)
+{
+	struct array *a = &m->array[id];
+	int n = m->list[a->group].n;
+
+	a->at = calloc(n, sizeof(*a->at));
 	if (!a->at)
 		return -ENOMEM;
-	if (!by_tensor) {
-		next = a->arena = reserve(a, l->len);
-		if (!next)
-			return -ENOMEM;
-	}
-	for (int i = 0; i < l->n; i++) {
-		a->at[i] = by_tensor ? reserve(a, l->t[i].len) : next;
+	if (!by_tensor)
+		return arena_alloc(m, id);
+	for (int i = 0; i < n; i++) {
+		a->at[i] = reserve(a, room(m, id, i));
 		if (!a->at[i])
 			return -ENOMEM;
-		if (!by_tensor)
-			next += l->t[i].len;
 	}
 	return 0;
 }
@@ -167,9 +227,7 @@ int model_alloc(struct model *m, bool by_tensor)
 
 	for (int a = 0; a < ARRAYS && !err; a++)
 		if (present(m, a))
-			err = array_alloc(&m->array[a],
-			                  &m->list[m->array[a].group],
-			                  by_tensor);
+			err = array_alloc(m, a, by_tensor);
 	return err;
 }
 
@@ -185,11 +243,11 @@ static void array_free(struct array *a, int tensors)
 
 int model_hold(struct model *m)
 {
-	static const enum array_id held[] = {VALUE, MOMENT1, MOMENT2};
+	const enum array_id held[] = {model_exact(m), MOMENT1, MOMENT2};
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(held) / sizeof(held[0]) && !err; i++)
-		err = array_alloc(&m->array[held[i]], &m->list[WEIGHT], true);
+		err = array_alloc(m, held[i], true);
 	return err;
 }
 
@@ -232,8 +290,31 @@ void model_fill_tensor(const struct model *m, int i, float *w, uint64_t seed)
 		fill_all(w, t->len, t->fill == ONES ? 1.0f : 0.0f);
 }
 
+static void narrow_tensor(struct model *m, int i)
+{
+	const float *from = m->array[MASTER].at[i];
+	bf16 *to = m->array[VALUE].at[i];
+	long len = m->list[WEIGHT].t[i].len;
+
+#pragma omp parallel for schedule(static)
+	for (long j = 0; j < len; j++)
+		to[j] = bf16_round(from[j]);
+}
+
+void model_narrow(struct model *m)
+{
+	for (int i = 0; i < m->list[WEIGHT].n && m->shape.narrow; i++)
+		narrow_tensor(m, i);
+}
+
 void model_fill(struct model *m, uint64_t seed)
 {
-	for (int i = 0; i < m->list[WEIGHT].n; i++)
-		model_fill_tensor(m, i, m->array[VALUE].at[i], seed);
+	const struct list *l = &m->list[WEIGHT];
+
+	for (int i = 0; i < l->n; i++)
+		model_fill_tensor(m, i, m->array[model_exact(m)].at[i], seed);
+	if (m->shape.buckets)
+		fill_normal(model_at(m, TABLE, T_GRAMS, 0),
+		            m->list[HASHED].len, rng_at(seed, l->n), 0.02f);
+	model_narrow(m);
 }

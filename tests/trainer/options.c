@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command line: one table says all there is to say of an option, a
- * second one which values a CPU has not got.
+ * second one which values one device only has.
  */
 #include "options.h"
+#include "data.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -55,6 +56,12 @@ static const struct option_row {
         {"clip", REAL, AT(clip), "X", "1", 0, 1e9,
          "largest norm of the gradient; 0: any"},
         {"lr", REAL, AT(lr), "X", "0.0003", 0, 1e3, "learning rate"},
+        {"loss-scale", REAL, AT(loss_scale), "X", "1", 1e-30, 1e30,
+         "of gradients; best a power of two"},
+        {"hash-buckets", COUNT, AT(buckets), "N", "0", 0, 1e12,
+         "rows of a table of n-grams; 0: none"},
+        {"keep-going", FLAG, AT(keep_going), NULL, NULL, 0, 0,
+         "also where a gradient is not finite"},
         {"alloc", CHOICE, AT(alloc), "arena|tensor|pool|managed", "arena", 0, 0,
          "whole arrays, or tensors"},
         {"graph", FLAG, AT(graph), NULL, NULL, 0, 0,
@@ -72,12 +79,13 @@ static const struct option_row {
 
 enum { ROWS = sizeof(rows) / sizeof(rows[0]), SHOW_HELP = ROWS, SHOW_VERSION };
 
-/* Only a GPU has these. NULL: whatever the value. */
+/* What only one device has. NULL: whatever the value. */
 static const struct {
-	const char *name, *value;
-} gpu_only[] = {
-        {"dtype", "bf16"},    {"alloc", "pool"}, {"graph", NULL},
-        {"alloc", "managed"}, {"module", NULL},
+	const char *device, *name, *value;
+} only[] = {
+        {"cuda", "alloc", "pool"}, {"cuda", "alloc", "managed"},
+        {"cuda", "graph", NULL},   {"cuda", "module", NULL},
+        {"cpu", "hash-buckets", NULL},
 };
 
 #define fail(...)                                           \
@@ -140,6 +148,30 @@ static void set(struct options *o, const struct option_row *r,
 	}
 }
 
+static void notes(void)
+{
+	printf("Each step prints 'step N loss X norm G tok/s Y'. Loss and "
+	       "norm depend on the\ndevice (of a CPU: on the width of its "
+	       "vectors), the options and the text\nalone, not on --threads, "
+	       "--alloc, --graph or --recompute, nor on whether a CPU\nhas "
+	       "instructions for bf16. A --loss-scale that is a power of two "
+	       "changes\nnothing, unless numbers become too large or too "
+	       "small. On a busy machine set\nOMP_WAIT_POLICY=passive: "
+	       "waiting threads then sleep.\n\n--hash-buckets N adds a sparse "
+	       "layer of N rows of --hidden floats: those that\nthe %d- to "
+	       "%d-grams of the text hash to are added to its embedding, "
+	       "and\nupdated by Adagrad. N is the size of a workload of "
+	       "scattered accesses.\n\nA step whose gradient is not finite is "
+	       "not applied, and ends the run with\nstatus 1, unless told to "
+	       "--keep-going; one line says where such a number is\nfirst and "
+	       "what to try. There is one as well where a norm is over 100 "
+	       "times the\nmedian before it.\n\nWith --device cpu there is no "
+	       "--alloc pool or managed, --graph or --module,\nwith --device "
+	       "cuda no --hash-buckets. The module is gpt.fatbin beside "
+	       "the\nexecutable where the driver takes it, else gpt.cpu.so.\n",
+	       GRAM_MIN, GRAM_MAX);
+}
+
 static void help(void)
 {
 	printf("Usage: gpt-train --text FILE [OPTION...]\n"
@@ -158,14 +190,7 @@ static void help(void)
 	}
 	printf("  %-34s print this\n  %-34s print the version\n\n", "--help",
 	       "--version");
-	printf("Each step prints 'step N loss X norm G tok/s Y'. Loss and norm "
-	       "depend on the\ndevice, the options and the text alone, not on "
-	       "--threads, --alloc, --graph or\n--recompute. On a busy machine "
-	       "set OMP_WAIT_POLICY=passive: waiting threads then\nsleep.\n"
-	       "With --device cpu there is no --dtype bf16, --alloc pool or "
-	       "managed, --graph or\n--module. The module is gpt.fatbin "
-	       "beside the executable where the driver takes\nit, else "
-	       "gpt.cpu.so.\n");
+	notes();
 	exit(0);
 }
 
@@ -201,21 +226,23 @@ static bool given(const struct options *o, const struct option_row *r,
 
 	if (r->type == FLAG)
 		return *(const bool *)at;
+	if (r->type == COUNT)
+		return *(const long *)at;
 	have = *(const char *const *)at;
 	return have && (!value || !strcmp(have, value));
 }
 
 static void check_device(const struct options *o)
 {
-	for (size_t i = 0; i < sizeof(gpu_only) / sizeof(gpu_only[0]); i++)
+	for (size_t i = 0; i < sizeof(only) / sizeof(only[0]); i++)
 		for (int r = 0; r < ROWS; r++)
-			if (!strcmp(rows[r].name, gpu_only[i].name) &&
-			    given(o, &rows[r], gpu_only[i].value))
-				fail("--%s%s%s is for --device cuda\n",
-				     rows[r].name,
-				     gpu_only[i].value ? " " : "",
-				     gpu_only[i].value ? gpu_only[i].value
-				                       : "");
+			if (strcmp(o->device, only[i].device) &&
+			    !strcmp(rows[r].name, only[i].name) &&
+			    given(o, &rows[r], only[i].value))
+				fail("--%s%s%s is for --device %s\n",
+				     rows[r].name, only[i].value ? " " : "",
+				     only[i].value ? only[i].value : "",
+				     only[i].device);
 }
 
 static void check(const struct options *o)
@@ -228,8 +255,7 @@ static void check(const struct options *o)
 	if (o->batch * o->seq > 1 << 22)
 		fail("--batch %ld times --seq %ld: keep it below %d bytes\n",
 		     o->batch, o->seq, 1 << 22);
-	if (!strcmp(o->device, "cpu"))
-		check_device(o);
+	check_device(o);
 }
 
 void options_parse(struct options *o, int argc, char **argv)

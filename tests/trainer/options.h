@@ -10,8 +10,9 @@
 struct options {
 	const char *device, *text, *dtype, *alloc, *save, *resume, *module;
 	long steps, seed, layers, hidden, heads, seq, batch, micro, threads;
-	double clip, lr;
-	bool recompute, graph;
+	long buckets;
+	double clip, lr, loss_scale;
+	bool recompute, graph, keep_going;
 };
 
 /* Fills o, or says on stderr what is wrong and exits with 2; --help and

@@ -16,7 +16,7 @@ double forward(struct model *, const struct batch *, float scale);
 void backward(struct model *, const struct batch *, bool add);
 
 /* What layer i makes of x, once more: its activations but for OUT. */
-void forward_again(struct model *, int i, const float *x);
+void forward_again(struct model *, int i, struct view x);
 
 /* Normalisation with weights at T_..._W and T_..._B. */
 struct norm norm_of(const struct model *, enum tensor_id w, enum tensor_id stat,

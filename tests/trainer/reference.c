@@ -116,8 +116,19 @@ static double surprise(const struct ref *r, const double *x, int want)
 	return log(sum) - logits[want];
 }
 
-static double sequence(struct ref *r, const uint8_t *in, const uint8_t *want)
+static void add_grams(const struct ref *r, double *x, const int64_t *grams)
 {
+	const double *table = r->w[r->m->list[WEIGHT].n];
+
+	for (int g = 0; g < GRAMS; g++)
+		for (int i = 0; i < r->width && grams[g] >= 0; i++)
+			x[i] += table[grams[g] * r->width + i];
+}
+
+/* The one that begins at `from` in the batch. */
+static double sequence(struct ref *r, const struct batch *b, int from)
+{
+	const uint8_t *in = b->in + from, *want = b->want + from;
 	int n = r->width;
 	double *x = calloc((size_t)n * r->seq, sizeof(*x)), sum = 0;
 
@@ -126,6 +137,8 @@ static double sequence(struct ref *r, const uint8_t *in, const uint8_t *want)
 		for (int i = 0; i < n; i++)
 			x[t * n + i] = w(r, T_TOKEN)[in[t] * n + i] +
 			               w(r, T_PLACE)[t * n + i];
+	for (int t = 0; t < r->seq && b->grams; t++)
+		add_grams(r, x + t * n, b->grams + (from + t) * GRAMS);
 	for (; r->layer < r->m->shape.layers; r->layer++) {
 		attend(r, x);
 		for (int t = 0; t < r->seq; t++)
@@ -146,6 +159,6 @@ double reference_loss(const struct model *m, double *const *w,
 	double sum = 0;
 
 	for (int i = 0; i < s->batch; i++)
-		sum += sequence(&r, b->in + i * s->seq, b->want + i * s->seq);
+		sum += sequence(&r, b, i * s->seq);
 	return sum / shape_rows(s);
 }

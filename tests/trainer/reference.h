@@ -9,7 +9,8 @@
 #include "data.h"
 #include "model.h"
 
-/* w: the weights, one array a tensor of the list. */
+/* w: the weights, one array a tensor of the list, and after them the table of
+ * n-grams where the batch has them. */
 double reference_loss(const struct model *, double *const *w,
                       const struct batch *);
 

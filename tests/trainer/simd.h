@@ -28,7 +28,11 @@
 #endif
 
 #if defined(SIMD_AVX512)
+#ifdef SIMD_BF16
+SIMD_TARGET("avx512f,avx512bf16,avx2,fma")
+#else
 SIMD_TARGET("avx512f,avx2,fma")
+#endif
 #define LANES         16
 #define vfma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define vall(x)       _mm512_set1_ps(x)
