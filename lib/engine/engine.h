@@ -157,7 +157,7 @@ struct hz_engine {
 	uint32_t cap;	     /* the budget in pages */
 	uint32_t free_target; /* free frames that eviction keeps */
 	uint32_t writing;    /* frames whose write is in flight */
-	uint64_t zero_wanted; /* first touches so far: paces growth */
+	uint64_t zero_wanted; /* first touches of late: paces growth */
 
 	/* faults that wait for a frame, oldest first; and how many of them
 	 * wait for single pages */

@@ -460,7 +460,8 @@ bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 		return true;
 	if (e->frozen || e->no_evict)
 		return false;
-	if (hz_pieces_giver(e, HZ_SHARE_BLOCKS) == HZ_SHARE_PIECES &&
+	if ((hz_pieces_enough(e) ||
+	     hz_pieces_giver(e, HZ_SHARE_BLOCKS) == HZ_SHARE_PIECES) &&
 	    hz_pieces_step(e, w))
 		return true;
 	c = hz_plan_choose(e->plan, must_go(e));

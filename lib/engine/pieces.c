@@ -62,7 +62,7 @@ bool hz_pieces_make_tables(struct hz_engine *e)
 	init_pool();
 	if (!mem || !e->page_hash || !pool.buffers)
 		return false;
-	hz_pieces_init(&e->pieces, mem);
+	hz_pieces_init(&e->pieces, mem, e->blocks);
 	return true;
 }
 
@@ -153,6 +153,18 @@ enum hz_share_class hz_pieces_giver(const struct hz_engine *e,
 			      all > pieces ? all - pieces : 0, pieces);
 }
 
+uint32_t hz_pieces_free_target(const struct hz_engine *e)
+{
+	const uint64_t *stall = e->share.stall;
+	uint64_t all = stall[HZ_SHARE_BLOCKS] + stall[HZ_SHARE_PIECES];
+	uint32_t least = hz_min(e->free_target, LENT_LEAST);
+
+	if (e->lent <= LENT_LEAST || !all)
+		return e->free_target;
+	return least + (uint32_t)((e->free_target - least) *
+				  stall[HZ_SHARE_BLOCKS] / all);
+}
+
 /* A huge page for pieces: one more while the budget has room, else a free
  * frame's. */
 static bool lend(struct hz_engine *e, bool must)
@@ -163,7 +175,7 @@ static bool lend(struct hz_engine *e, bool must)
 	if (e->pages < e->cap) {
 		e->pages++;
 	} else {
-		if (!must && hz_free_frames(e) <= e->free_target &&
+		if (!must && hz_free_frames(e) <= hz_pieces_free_target(e) &&
 		    e->pages <= e->cap &&
 		    hz_pieces_giver(e, HZ_SHARE_PIECES) != HZ_SHARE_BLOCKS)
 			return false;
@@ -178,18 +190,6 @@ static bool lend(struct hz_engine *e, bool must)
 	return true;
 }
 
-bool hz_pieces_credit(struct hz_engine *e, unsigned n, bool must)
-{
-	if (!pool.used) {
-		pool.used = true;
-		e->pages += BUFFERS;
-	}
-	while (e->credit < (int32_t)n)
-		if (!lend(e, must))
-			return false;
-	return true;
-}
-
 /* Pages ready for faults to come: the more are in use the more come. */
 static int32_t credit_target(const struct hz_engine *e)
 {
@@ -199,15 +199,32 @@ static int32_t credit_target(const struct hz_engine *e)
 	       (int32_t)hz_min(e->waiting_pieces, 64u);
 }
 
-bool hz_pieces_short(const struct hz_engine *e)
+bool hz_pieces_credit(struct hz_engine *e, unsigned n, bool must)
+{
+	if (!pool.used) {
+		pool.used = true;
+		e->pages += BUFFERS;
+	}
+	while (e->credit < (int32_t)n)
+		if (!lend(e, must))
+			return false;
+	/* hz-engine makes more before it is needed. */
+	if (e->credit < credit_target(e))
+		hz_engine_kick(&e->writer);
+	return true;
+}
+
+bool hz_pieces_short(struct hz_engine *e)
 {
 	const struct hz_pieces_list *l = e->pieces.list;
-	int64_t coming = e->credit + (int64_t)l[HZ_PIECES_WRITING].held;
+	int32_t want = credit_target(e);
 
 	if (!l[HZ_PIECES_MAPPED].count && !l[HZ_PIECES_STAGED].count &&
 	    !e->waiting_pieces)
 		return false;
-	return e->pages >= e->cap && coming < credit_target(e);
+	if (hz_pieces_credit(e, (unsigned)want, false))
+		return false;
+	return e->credit + (int64_t)l[HZ_PIECES_WRITING].held < want;
 }
 
 void hz_pieces_return(struct hz_engine *e)
@@ -216,6 +233,8 @@ void hz_pieces_return(struct hz_engine *e)
 
 	if (!e->pieces.here)
 		keep = (int32_t)HZ_BLOCK_PAGES;
+	else if (hz_free_frames(e) >= hz_pieces_free_target(e))
+		return;
 	while (e->lent && e->credit >= keep) {
 		e->credit -= (int32_t)HZ_BLOCK_PAGES;
 		e->lent--;

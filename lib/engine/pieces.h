@@ -22,7 +22,7 @@
  * and credit may fall a little below zero rather than let a fault wait whose
  * content is in RAM.
  *
- * All of it under the engine's lock, which stage() and hash_held() drop with
+ * All of it under the engine's lock, which stage() and sort_out() drop with
  * the block UNMAPPING. A copy of a few pages is made under the lock: it takes
  * less time than another state would.
  */
@@ -60,8 +60,11 @@ bool hz_pieces_wants(struct hz_engine *e, uint32_t b);
 bool hz_pieces_credit(struct hz_engine *e, unsigned n, bool must);
 /* Credit that is not needed becomes room for frames again. */
 void hz_pieces_return(struct hz_engine *e);
-/* Is there too little credit for the next faults? */
-bool hz_pieces_short(const struct hz_engine *e);
+/* Is there too little credit for the next faults, when what may be lent is? */
+bool hz_pieces_short(struct hz_engine *e);
+/* Frames to keep free for whole blocks: fewer where pages are what is wanted.
+ */
+uint32_t hz_pieces_free_target(const struct hz_engine *e);
 enum hz_share_class hz_pieces_giver(const struct hz_engine *e,
 				    enum hz_share_class asks);
 struct hz_piece_io *hz_piece_io_take(struct hz_engine *e, bool write);
@@ -94,6 +97,8 @@ void hz_pieces_whole_done(struct hz_engine *e, uint32_t b, int res);
 /* A block in a frame (STAGED) whose range is scattered: stays there in
  * pieces. */
 void hz_pieces_adopt(struct hz_engine *e, uint32_t b);
+/* Are enough pages in frames, so that some should leave before more come? */
+bool hz_pieces_enough(const struct hz_engine *e);
 /* One step of eviction; drops the lock. False: nothing to do. hz-engine. */
 bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w);
 /* Until there is credit again. hz-engine; drops the lock. */

@@ -101,6 +101,7 @@ static bool put_back(struct hz_engine *e, uint32_t b, unsigned first,
 	}
 	hz_stat_add(HZ_STAT_piece_soft, 1);
 	hz_stat_add(HZ_STAT_fault_prefetched, 1);
+	hz_pieces_used(&e->pieces, b, first, n);
 	map_held(e, b, first, n);
 	return true;
 }
@@ -169,6 +170,7 @@ static bool read_some(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	io->first = (uint16_t)page;
 	io->n = (uint16_t)n;
 	io->asked = asked;
+	hz_pieces_used(&e->pieces, b, page, n);
 	return submit(e, w, io);
 }
 

@@ -31,6 +31,7 @@
 #define STAND_IN_NS    100000000ull  /* hz-fault made no pass for so long */
 #define SLICE_NS       100000u	     /* the least that the kernel takes */
 #define GROW_STEP      8	     /* frames cleared at once: ~1 ms */
+#define ZERO_HALVE_NS  1000000000ull /* of the count of first touches */
 /* Refusals after which a pass gives up. A pinned block costs a system call, a
  * full store two moves and a hash. */
 #define PINNED_TRIES 4096
@@ -156,14 +157,21 @@ void *hz_thread_fault(void *arg)
 
 /* ---- hz-engine ---- */
 
-/* How many cleared pages to hold ready: a program that touched little so far
+/* How many cleared pages to hold ready: a program that touched little of late
  * gets little. */
-static uint32_t zero_stock(const struct hz_engine *e)
+static uint32_t zero_stock(struct hz_engine *e)
 {
+	static uint64_t looked; /* ns */
+	uint64_t now = hz_os.now();
+
+	if (now - looked > ZERO_HALVE_NS) {
+		looked = now;
+		e->zero_wanted /= 2;
+	}
 	return (uint32_t)hz_min(e->zero_wanted / 2, (uint64_t)GROW_STEP);
 }
 
-static bool want_growth(const struct hz_engine *e)
+static bool want_growth(struct hz_engine *e)
 {
 	return e->pages < e->cap &&
 	       (e->waiting || e->count[HZ_FRAME_ZERO] < zero_stock(e));
@@ -190,7 +198,7 @@ static bool short_of_frames(const struct hz_engine *e)
 	if (e->store_is_full && !e->waiting)
 		return false;
 	return hz_free_frames(e) + e->writing <
-	       e->free_target +
+	       hz_pieces_free_target(e) +
 		       hz_min(e->waiting - e->waiting_pieces, e->depth);
 }
 
@@ -278,7 +286,8 @@ static void give_back(struct hz_engine *e)
  * under everything else. */
 static uint64_t tick(const struct hz_engine *e)
 {
-	if (e->waiting)
+	/* Without the lock: an old value costs one tick. */
+	if (__atomic_load_n(&e->waiting, __ATOMIC_RELAXED))
 		return TICK_BUSY_NS;
 	return hz_budget_watched() ? TICK_BUDGET_NS : TICK_IDLE_NS;
 }

@@ -45,15 +45,30 @@ void hz_scatter_streamed(struct hz_scatter *s)
 
 /* ---- lists ---- */
 
-size_t hz_pieces_bytes(uint32_t blocks)
+/* Before anything is known of a page: it leaves. */
+#define GAP_UNKNOWN  UINT8_MAX
+#define BORDER_START (14 * 8 * 16)
+/* Time is kept in steps of so many faults: of 4 million before it wraps. */
+#define TICK_SHIFT   6u
+
+static size_t use_at(uint32_t blocks)
 {
-	return (size_t)blocks * sizeof(struct hz_pieces);
+	size_t bytes = (size_t)blocks * sizeof(struct hz_pieces);
+
+	return hz_align_up(bytes, HZ_PAGE_SIZE);
 }
 
-void hz_pieces_init(struct hz_pieces_set *s, void *mem)
+size_t hz_pieces_bytes(uint32_t blocks)
+{
+	return use_at(blocks) + (size_t)blocks * sizeof(struct hz_page_use);
+}
+
+void hz_pieces_init(struct hz_pieces_set *s, void *mem, uint32_t blocks)
 {
 	memset(s, 0, sizeof(*s));
 	s->of = mem;
+	s->use = (struct hz_page_use *)((char *)mem + use_at(blocks));
+	s->border = BORDER_START;
 }
 
 static void unlink_from(struct hz_pieces_set *s, uint32_t b)
@@ -97,6 +112,9 @@ void hz_pieces_enter(struct hz_pieces_set *s, uint32_t b)
 
 	*p = (struct hz_pieces){.whole = HZ_NONE};
 	append(s, b, HZ_PIECES_MAPPED);
+	memset(s->use[b].gap, GAP_UNKNOWN, sizeof(s->use[b].gap));
+	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
+		s->use[b].since[i] = (uint16_t)(s->tick >> TICK_SHIFT);
 }
 
 void hz_pieces_leave(struct hz_pieces_set *s, uint32_t b)
@@ -186,13 +204,10 @@ unsigned hz_pieces_span(struct hz_pieces *p, unsigned page)
 /* To move a block's pages costs as much as some dozen of them (0.1 ms, Linux
  * 6.18): one with fewer waits, unless the search finds no better. */
 #define PICK_FEW   24u
-/* Mapped pages for each one that is staged, under pressure and while faults
- * wait. */
-#define STAGED_SHARE 3u
-#define STAGED_HURRY 7u
-/* Rounds that a block rests after `heat` stays in use: 1, 3, 7. */
-#define HEAT_MOST 3u
-
+/* What is staged under pressure: so much of what is mapped in pieces, or of
+ * the budget, while most of it is still in whole blocks. */
+#define STAGED_SHARE 16u
+#define STAGED_ALL   32u
 uint32_t hz_pieces_pick(struct hz_pieces_set *s)
 {
 	const struct hz_pieces_list *l = &s->list[HZ_PIECES_MAPPED];
@@ -206,10 +221,6 @@ uint32_t hz_pieces_pick(struct hz_pieces_set *s)
 		if (!p->n_here || !hz_pmap_empty(&p->reading) ||
 		    p->whole != HZ_NONE)
 			continue;
-		if (p->rest) {
-			p->rest--;
-			continue;
-		}
 		if (p->n_here >= PICK_FEW)
 			return b;
 		if (few == HZ_NONE || p->n_here > s->of[few].n_here)
@@ -218,20 +229,88 @@ uint32_t hz_pieces_pick(struct hz_pieces_set *s)
 	return few;
 }
 
-bool hz_pieces_sampling(const struct hz_pieces_set *s, uint32_t waiting)
+bool hz_pieces_sampling(const struct hz_pieces_set *s, uint64_t all,
+			bool waiting)
 {
-	uint64_t staged = s->list[HZ_PIECES_STAGED].held;
+	uint64_t most = hz_max(s->here / STAGED_SHARE, all / STAGED_ALL);
 
-	return staged * (waiting ? STAGED_HURRY : STAGED_SHARE) < s->here;
+	return s->list[HZ_PIECES_STAGED].held < (waiting ? most / 2 : most);
 }
 
-void hz_pieces_judge(struct hz_pieces *p, unsigned left, unsigned staged)
+/* ---- which pages ---- */
+
+/* 8 * log2 of the faults since then. */
+static uint8_t gap_since(const struct hz_pieces_set *s, uint16_t since)
 {
-	if (left > staged / 8)
-		p->heat = left > staged / 2 ? 0 : p->heat / 2;
-	else if (p->heat < HEAT_MOST)
-		p->heat++;
-	p->rest = (uint8_t)((1u << p->heat) - 1);
+	uint16_t steps = (uint16_t)((s->tick >> TICK_SHIFT) - since);
+	uint32_t n = ((uint32_t)steps << TICK_SHIFT) + (1u << TICK_SHIFT) / 2;
+	unsigned log = 31u - (unsigned)__builtin_clz(n);
+
+	return (uint8_t)(8 * log + ((n << 3 >> log) & 7));
+}
+
+static void average(uint8_t *gap, unsigned now)
+{
+	*gap = (uint8_t)(*gap == GAP_UNKNOWN ? now : (3u * *gap + now) / 4);
+}
+
+void hz_pieces_used(struct hz_pieces_set *s, uint32_t b, unsigned first,
+		    unsigned n)
+{
+	struct hz_page_use *u = &s->use[b];
+
+	s->tick++;
+	for (unsigned i = first; i < first + n; i++)
+		average(&u->gap[i], gap_since(s, u->since[i]));
+}
+
+void hz_pieces_unmapped(struct hz_pieces_set *s, uint32_t b)
+{
+	const struct hz_page_map *here = &s->of[b].here;
+	unsigned i = hz_pmap_next(here, 0, true);
+
+	for (; i < HZ_BLOCK_PAGES; i = hz_pmap_next(here, i + 1, true))
+		s->use[b].since[i] = (uint16_t)(s->tick >> TICK_SHIFT);
+}
+
+/* How fast the border moves: an eighth of a doubling in so many stays. */
+#define BORDER_STEP (16u / 2)
+#define BORDER_MOST (UINT8_MAX * 16u)
+/* A page that was not used ages: what its gap is at least, and a little. */
+#define AGE_MORE    16u
+#define AGE_STEP    1u
+
+static void grow_old(struct hz_pieces_set *s, struct hz_page_use *u, unsigned i)
+{
+	unsigned least = gap_since(s, u->since[i]) + AGE_MORE;
+	unsigned gap = u->gap[i] + AGE_STEP;
+
+	if (least > gap)
+		gap = (7 * gap + least) / 8;
+	u->gap[i] = (uint8_t)hz_min(gap, GAP_UNKNOWN - 1u);
+}
+
+struct hz_page_map hz_pieces_keep(struct hz_pieces_set *s, uint32_t b,
+				  unsigned most)
+{
+	const struct hz_pieces *p = &s->of[b];
+	struct hz_page_use *u = &s->use[b];
+	struct hz_page_map keep = {{0}};
+	unsigned n = 0, i = hz_pmap_next(&p->held, 0, true);
+
+	for (; i < HZ_BLOCK_PAGES && n < most;
+	     i = hz_pmap_next(&p->held, i + 1, true)) {
+		if (u->gap[i] * 16u >= s->border)
+			continue;
+		grow_old(s, u, i);
+		hz_pmap_add(&keep, i);
+		n++;
+	}
+	if (2 * n > p->n_held && s->border > BORDER_STEP)
+		s->border -= BORDER_STEP;
+	else if (s->border < BORDER_MOST)
+		s->border += BORDER_STEP;
+	return keep;
 }
 
 /* ---- who gives ---- */

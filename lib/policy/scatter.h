@@ -11,11 +11,15 @@
  *
  * A block in pieces has some of its pages mapped, the rest in its slot. Under
  * pressure it is STAGED: all its pages are moved to a frame at once, and those
- * that the program touches are put back one by one (a soft fault, no I/O).
- * What is left in the frame after the stay is cold; it is written and freed.
- * So every page has its accessed bit, which the kernel does not tell. The
- * blocks stand on a clock; those whose stays found nearly all pages in use
- * rest for some rounds.
+ * that the program touches are put back one by one (a soft fault, no I/O). So
+ * every page tells how long it takes until it is used, which the kernel does
+ * not. After the stay, pages whose gaps were short in the past are mapped
+ * again, the others are written and freed. The border moves so that half of
+ * what is left in frames goes.
+ *
+ * Zipf .99, rows of 400 bytes, half of them in RAM, simulated: 7.6 accesses a
+ * miss by LRU, 7.0 by a clock with these stays alone, 8.3 so; 11.8 if all
+ * frequencies were known.
  *
  * Pure data, no system call, no clock but the `now` given; the engine's lock.
  */
@@ -66,8 +70,6 @@ struct hz_pieces {
 	uint8_t run_size;  /* pages of the last piece */
 	uint8_t run_count; /* pieces in a row, saturated */
 	uint8_t phase;	   /* enum hz_pieces_phase */
-	uint8_t heat;	   /* stays in a row that found it in use */
-	uint8_t rest;	   /* rounds of the clock to go */
 	bool huge;	   /* the frame holds one huge page */
 	bool failed;	   /* WRITING: a write failed */
 };
@@ -78,14 +80,25 @@ struct hz_pieces_list {
 	uint64_t held; /* sum of n_held */
 };
 
+/* Of each page of a block: when it was unmapped last, and the gap between that
+ * and the next use, averaged, as 8 * log2. Time is counted in faults. */
+struct hz_page_use {
+	uint16_t since[HZ_BLOCK_SIZE / HZ_PAGE_SIZE];
+	uint8_t gap[HZ_BLOCK_SIZE / HZ_PAGE_SIZE];
+};
+
 struct hz_pieces_set {
-	struct hz_pieces *of; /* by block */
+	struct hz_pieces *of;	 /* by block */
+	struct hz_page_use *use; /* likewise; touched for those in pieces */
+	uint32_t tick;		 /* faults so far */
+	uint32_t border;	 /* gap from which a page leaves, * 16 */
 	struct hz_pieces_list list[HZ_PIECES_PHASES];
 	uint64_t here; /* sum of n_here */
 };
 
 size_t hz_pieces_bytes(uint32_t blocks);
-void hz_pieces_init(struct hz_pieces_set *s, void *mem);
+/* `mem`: zeroed, page aligned. */
+void hz_pieces_init(struct hz_pieces_set *s, void *mem, uint32_t blocks);
 
 /* A block enters (no page mapped, none held) or leaves. */
 void hz_pieces_enter(struct hz_pieces_set *s, uint32_t b);
@@ -112,11 +125,19 @@ unsigned hz_pieces_span(struct hz_pieces *p, unsigned page);
 
 /* The block to stage next, or HZ_NONE; it is turned round the clock. */
 uint32_t hz_pieces_pick(struct hz_pieces_set *s);
-/* Should more pages be staged before any is taken? Fewer will do while faults
- * wait. */
-bool hz_pieces_sampling(const struct hz_pieces_set *s, uint32_t waiting);
-/* The stay is over: `left` of `staged` pages were not touched. */
-void hz_pieces_judge(struct hz_pieces *p, unsigned left, unsigned staged);
+/* Should more pages be staged before any is taken? `all`: pages of the budget,
+ * in whole blocks and in pieces. Fewer will do while faults wait. */
+bool hz_pieces_sampling(const struct hz_pieces_set *s, uint64_t all,
+			bool waiting);
+/* A fault on pages [first, first + n), which were unmapped. */
+void hz_pieces_used(struct hz_pieces_set *s, uint32_t b, unsigned first,
+		    unsigned n);
+/* Its mapped pages are moved to a frame. */
+void hz_pieces_unmapped(struct hz_pieces_set *s, uint32_t b);
+/* The stay is over: the held pages that should be mapped again, `most` at
+ * most. */
+struct hz_page_map hz_pieces_keep(struct hz_pieces_set *s, uint32_t b,
+				  unsigned most);
 
 /* ---- who gives ---- */
 

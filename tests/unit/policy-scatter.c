@@ -169,7 +169,7 @@ static struct hz_pieces_set set;
 
 static void make(void)
 {
-	hz_pieces_init(&set, calloc(1, hz_pieces_bytes(BLOCKS)));
+	hz_pieces_init(&set, calloc(1, hz_pieces_bytes(BLOCKS)), BLOCKS);
 }
 
 static void end(void)
@@ -240,27 +240,6 @@ Test(clock, takes_turns, .init = make, .fini = end)
 	}
 }
 
-Test(clock, passes_over_what_is_in_use, .init = make, .fini = end)
-{
-	unsigned picked[2] = {0};
-
-	for (uint32_t b = 0; b < 2; b++) {
-		hz_pieces_enter(&set, b);
-		hz_pieces_here(&set, b, 0, 100, true);
-	}
-	/* of block 0 all pages are touched in each stay, of 1 none */
-	for (unsigned i = 0; i < 90; i++) {
-		uint32_t b = hz_pieces_pick(&set);
-
-		if (b == HZ_NONE)
-			continue;
-		picked[b]++;
-		hz_pieces_judge(&set.of[b], b ? 100 : 0, 100);
-	}
-	cr_assert_gt(picked[0], 0);
-	cr_assert_gt(picked[1], 4 * picked[0]);
-}
-
 Test(clock, nothing_to_take, .init = make, .fini = end)
 {
 	cr_assert_eq(hz_pieces_pick(&set), HZ_NONE);
@@ -270,6 +249,49 @@ Test(clock, nothing_to_take, .init = make, .fini = end)
 	cr_assert_eq(hz_pieces_pick(&set), 3, "one is better than none");
 	hz_pmap_add(&set.of[3].reading, 9);
 	cr_assert_eq(hz_pieces_pick(&set), HZ_NONE, "a read is on its way");
+}
+
+/* ---- which pages ---- */
+
+/* Page i is used every 2^(9 + i / 16) faults: whatever the border was, it comes
+ * to lie in the middle. */
+Test(keep, what_is_used_often, .init = make, .fini = end)
+{
+	unsigned often = 0, seldom = 0;
+
+	hz_pieces_enter(&set, 1);
+	for (unsigned round = 0; round < 2000; round++) {
+		struct hz_page_map keep;
+		uint32_t start = set.tick;
+
+		hz_pieces_here(&set, 1, 0, 128, true);
+		hz_pieces_unmapped(&set, 1);
+		hz_pieces_here(&set, 1, 0, 128, false);
+		hz_pieces_held(&set, 1, 0, 128, true);
+		keep = hz_pieces_keep(&set, 1, HZ_BLOCK_PAGES);
+		for (unsigned i = 0; round >= 1000 && i < 48; i++) {
+			often += hz_pmap_has(&keep, i);
+			seldom += hz_pmap_has(&keep, 80 + i);
+		}
+		hz_pieces_held(&set, 1, 0, 128, false);
+		for (unsigned i = 0; i < 8; i++) {
+			set.tick = start + (512u << i);
+			hz_pieces_used(&set, 1, 16 * i, 16);
+		}
+	}
+	cr_assert_gt(often, 46000, "%u of 48000", often);
+	cr_assert_lt(seldom, 2000, "%u of 48000", seldom);
+}
+
+Test(keep, no_more_than_asked, .init = make, .fini = end)
+{
+	struct hz_page_map keep;
+
+	hz_pieces_enter(&set, 1);
+	hz_pieces_used(&set, 1, 0, 512);
+	hz_pieces_held(&set, 1, 0, 512, true);
+	keep = hz_pieces_keep(&set, 1, 100);
+	cr_assert_eq(hz_pmap_count(&keep), 100);
 }
 
 /* ---- who gives ---- */
