@@ -140,8 +140,9 @@ static void show(void)
 		const struct hz_knob_row *row = &hz_knob_rows[i];
 
 		hz_knob_print(row, value, sizeof(value));
-		printf("%-*s  %-*s  %s\n", name_width, row->name, value_width,
-		       *value ? value : "\"\"", hz_knob_source(row));
+		printf("%-*s  %-*s  %s%s\n", name_width, row->name, value_width,
+		       *value ? value : "\"\"", hz_knob_source(row),
+		       run_ram_here(row->name));
 	}
 	cli_flush(&run_cli, RUN_FAILED);
 }

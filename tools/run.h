@@ -53,7 +53,17 @@ struct run_memory {
 	uint64_t whole; /* what 100 % means: the smaller of the two */
 };
 
+/* The least that the knob ram takes. */
+#define RUN_LEAST_RAM ((uint64_t)64 << 20)
+
 void run_memory(struct run_memory *m);
+/* What the cgroup's limit leaves beside the headroom; UINT64_MAX: no limit. */
+uint64_t run_spare(const struct run_memory *m);
+/* What the budget is at most; others in the cgroup may lower it. */
+uint64_t run_budget(const struct run_memory *m);
+/* For --show: what the knob ram comes to here, where it is a percentage; ""
+ * for all other knobs. */
+const char *run_ram_here(const char *knob);
 
 /* Type of the file system that holds `path`, "unknown" if not found. */
 void run_fs_type(const char *path, char *type, size_t len);
@@ -67,9 +77,10 @@ struct run_store {
 	bool exists;
 	uint64_t bytes;   /* free space for new ones, else the size */
 	char parent[512]; /* the directory that must take the file */
+	bool foreign;	  /* refused for a content that is not from Horizon */
 };
 
-/* By stat(2) and access(2) only. 0, or -errno with a sentence in `why`. */
+/* Nothing is written or made. 0, or -errno with a sentence in `why`. */
 int run_store_look(const char *path, struct run_store *s, char *why,
 		   size_t len);
 

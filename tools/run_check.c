@@ -40,137 +40,94 @@ bool line_of_file(const char *path, char *buf, size_t len)
 	return true;
 }
 
-/* ---- memory ---- */
-
-static void check_thp(struct line *l)
+bool number_in_file(const char *path, uint64_t *n)
 {
-	char text[128];
-	char *word, *end;
+	char text[32], *end;
 
-	if (!line_of_file("/sys/kernel/mm/transparent_hugepage/enabled", text,
-			  sizeof(text))) {
-		line_say(l, "not in this kernel");
-		line_poor(l, "boot a kernel with CONFIG_TRANSPARENT_HUGEPAGE");
+	if (!line_of_file(path, text, sizeof(text)))
+		return false;
+	*n = strtoull(text, &end, 10);
+	return end != text;
+}
+
+/* ---- the table ---- */
+
+enum unit { COUNT, BYTES };
+
+static const struct row {
+	const char *item;
+	void (*probe)(struct line *l); /* or one of the next two */
+	const char *sysctl;
+	int resource; /* of getrlimit(2) */
+	enum unit unit;
+	uint64_t least, most;
+	const char *fix;
+} rows[] = {
+#define HZ_PROBE(item_, probe_) {.item = item_, .probe = probe_},
+#define HZ_SYSCTL(item_, file_, least_, most_, fix_) \
+	{.item = item_,                              \
+	 .sysctl = "/proc/sys/" file_,               \
+	 .least = least_,                            \
+	 .most = most_,                              \
+	 .fix = fix_},
+#define HZ_LIMIT(item_, resource_, least_, unit_, fix_) \
+	{.item = item_,                                 \
+	 .resource = RLIMIT_##resource_,                \
+	 .unit = unit_,                                 \
+	 .least = least_,                               \
+	 .most = UINT64_MAX,                            \
+	 .fix = fix_},
+#include "run_check.def"
+};
+
+static void check_number(const struct row *row, struct line *l)
+{
+	uint64_t n;
+
+	line_ok(l);
+	if (!number_in_file(row->sysctl, &n)) {
+		line_say(l, "unknown");
 		return;
 	}
-	word = strchr(text, '[');
-	end = word ? strchr(word, ']') : NULL;
-	if (end)
-		*end = '\0';
-	line_ok(l);
-	line_say(l, "%s", word ? word + 1 : text);
-	if (!strcmp(l->value, "never"))
-		line_poor(l, "echo madvise | sudo tee "
-			     "/sys/kernel/mm/transparent_hugepage/enabled");
+	line_say(l, "%llu", (unsigned long long)n);
+	if (n < row->least || n > row->most)
+		line_poor(l, row->fix);
 }
 
-static void check_memory(struct line *l)
-{
-	const struct run_memory *m = &run_found.memory;
-
-	line_ok(l);
-	line_say(l, "%B", m->total);
-}
-
-static void check_limit(struct line *l)
-{
-	const struct run_memory *m = &run_found.memory;
-
-	line_ok(l);
-	if (m->limit == UINT64_MAX)
-		line_say(l, "none");
-	else
-		line_say(l, "%B (cgroup v%d)", m->limit, m->version);
-}
-
-static void check_swap(struct line *l)
-{
-	line_ok(l);
-	if (run_found.memory.swap)
-		line_say(l, "%B", run_found.memory.swap);
-	else
-		line_say(l, "none");
-	if (run_found.memory.swap)
-		line_poor(l, "sudo swapoff -a (the kernel may page out what is "
-			     "kept in RAM)");
-}
-
-static void check_memlock(struct line *l)
+static void check_limit(const struct row *row, struct line *l)
 {
 	struct rlimit r;
 
 	line_ok(l);
-	if (getrlimit(RLIMIT_MEMLOCK, &r) || r.rlim_cur == RLIM_INFINITY)
+	if (getrlimit((__rlimit_resource_t)row->resource, &r) ||
+	    r.rlim_cur == RLIM_INFINITY) {
 		line_say(l, "no limit");
+		return;
+	}
+	line_say(l, row->unit == BYTES ? "%B" : "%llu",
+		 (unsigned long long)r.rlim_cur);
+	if (r.rlim_cur < row->least)
+		line_poor(l, row->fix);
+}
+
+static void fill(const struct row *row, struct line *l)
+{
+	if (row->probe)
+		row->probe(l);
+	else if (row->sysctl)
+		check_number(row, l);
 	else
-		line_say(l, "%B", (unsigned long long)r.rlim_cur);
+		check_limit(row, l);
 }
 
-static void check_maps(struct line *l)
-{
-	char text[32];
-
-	line_ok(l);
-	if (!line_of_file("/proc/sys/vm/max_map_count", text, sizeof(text)))
-		snprintf(text, sizeof(text), "unknown");
-	line_say(l, "%s", text);
-	if (*text != 'u' && atol(text) < 65530)
-		line_poor(l, "sudo sysctl -w vm.max_map_count=65530");
-}
-
-static void check_preload(struct line *l)
-{
-	const char *path = run_find_preload();
-
-	line_ok(l);
-	run_found.preload = path != NULL;
-	line_say(l, "%s", path ? path : "not found");
-	if (!path)
-		line_off(
-			l,
-			"make install (or set HORIZON_PRELOAD to the library)");
-}
-
-static const struct {
-	const char *item;
-	void (*probe)(struct line *l);
-} lines[] = {
-	{"preload library", check_preload},
-	{"/dev/userfaultfd", run_probe_device},
-	{"userfaultfd", run_probe_syscall},
-	{"UFFDIO_MOVE", run_probe_move},
-	{"io_uring", run_probe_uring},
-	{"huge pages", check_thp},
-	{"memory", check_memory},
-	{"memory limit", check_limit},
-	{"swap", check_swap},
-	{"locked memory", check_memlock},
-	{"max_map_count", check_maps},
-	{"store", run_probe_store},
-};
-
-/* What the budget is at most; others in the cgroup may lower it. */
-static uint64_t budget(void)
-{
-	const struct run_memory *m = &run_found.memory;
-	uint64_t ram = hz_size_resolve(hz_knobs.ram, m->whole);
-	uint64_t room, spare;
-
-	if (m->limit == UINT64_MAX)
-		return ram;
-	room = hz_size_resolve(hz_knobs.headroom, m->limit);
-	if (room == HZ_SIZE_AUTO)
-		room = hz_max((uint64_t)64 << 20, m->limit / 100 * 3);
-	spare = m->limit > room ? m->limit - room : 0;
-	return hz_min(ram, spare);
-}
+/* ---- the closing line ---- */
 
 /* "1.5GiB": one word. */
 static void print_budget(void)
 {
 	char text[32];
 
-	hz_format(text, sizeof(text), "%B", budget());
+	hz_format(text, sizeof(text), "%B", run_budget(&run_found.memory));
 	for (char *c = text; *c; c++)
 		if (*c != ' ')
 			putchar(*c);
@@ -182,7 +139,7 @@ static int print_mode(void)
 		     hz_knobs.enable;
 
 	printf("mode: fault=%s io=%s ram=", works ? "move" : "off",
-	       !works         ? "off"
+	       !works	      ? "off"
 	       : run_found.io ? "uring"
 			      : "threads");
 	print_budget();
@@ -194,11 +151,11 @@ static int print_mode(void)
 int run_check(void)
 {
 	run_memory(&run_found.memory);
-	for (unsigned i = 0; i < hz_array_len(lines); i++) {
+	for (unsigned i = 0; i < hz_array_len(rows); i++) {
 		struct line l = {.fix = NULL};
 
-		lines[i].probe(&l);
-		printf("%-16s  %-4s  %s\n", lines[i].item, l.verdict, l.value);
+		fill(&rows[i], &l);
+		printf("%-16s  %-4s  %s\n", rows[i].item, l.verdict, l.value);
 		if (l.fix)
 			printf("%-16s  %-4s  try: %s\n", "", "", l.fix);
 	}

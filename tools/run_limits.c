@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much memory there is: MemTotal and the memory cgroup, version 1 or 2,
- * with every limit from our group up to the mount.
+ * with every limit from our group up to the mount; and what of it is the RAM
+ * budget.
  */
 #include "config.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/knobs.h"
+#include "base/log.h"
 #include "base/os.h"
 #include "base/util.h"
 #include "run.h"
@@ -216,4 +219,35 @@ void run_memory(struct run_memory *m)
 	}
 	each_mount(visit_cgroup, m);
 	m->whole = hz_min(m->limit, m->total ? m->total : m->limit);
+}
+
+uint64_t run_spare(const struct run_memory *m)
+{
+	uint64_t room;
+
+	if (m->limit == UINT64_MAX)
+		return UINT64_MAX;
+	room = hz_size_resolve(hz_knobs.headroom, m->limit);
+	if (room == HZ_SIZE_AUTO)
+		room = hz_max((uint64_t)64 << 20, m->limit / 100 * 3);
+	return m->limit > room ? m->limit - room : 0;
+}
+
+uint64_t run_budget(const struct run_memory *m)
+{
+	uint64_t ram = hz_size_resolve(hz_knobs.ram, m->whole);
+
+	return hz_min(ram, run_spare(m));
+}
+
+const char *run_ram_here(const char *knob)
+{
+	static char text[64];
+	struct run_memory m;
+
+	if (strcmp(knob, "ram") || !hz_knobs.ram.percent)
+		return "";
+	run_memory(&m);
+	hz_format(text, sizeof(text), ", %B here", run_budget(&m));
+	return text;
 }

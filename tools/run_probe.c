@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The probes of --check that try something out: userfaultfd, io_uring and
- * the store. What they make is gone when they return.
+ * The probes of --check that try system calls out: userfaultfd and io_uring.
+ * What they make is gone when they return.
  */
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,18 +50,44 @@ static uint64_t uffd_features(int fd)
 	return api.features;
 }
 
+/* Needed only by those to whom the system call is refused. */
+static const char *fix_of_device(int err)
+{
+	if (err == -ENOENT)
+		return "boot Linux 6.1 or later (in a container: docker run "
+		       "--device /dev/userfaultfd)";
+	return "sudo setfacl -m u:$USER:rw /dev/userfaultfd (or a group that "
+	       "you are in: chgrp, chmod g+rw)";
+}
+
 void run_probe_device(struct line *l)
 {
 	int fd = uffd_from_device();
+	int call = hz_os.userfaultfd(O_CLOEXEC | O_NONBLOCK);
 
 	line_ok(l);
 	if (fd >= 0)
+		line_say(l, "may be opened");
+	else
+		line_say(l, call >= 0 ? "%m; not needed here" : "%m", fd);
+	if (fd < 0 && call < 0)
+		line_poor(l, fix_of_device(fd));
+	if (fd >= 0)
 		close(fd);
-	line_say(l, fd < 0 ? "%m" : "may be opened", fd);
-	if (fd < 0)
-		line_poor(l, "sudo setfacl -m u:$USER:rw /dev/userfaultfd "
-			     "(Linux 6.1; in a container: --device "
-			     "/dev/userfaultfd)");
+	if (call >= 0)
+		close(call);
+}
+
+/* Refused by the setting in a file, which has a remedy of its own; by a
+ * filter; or by a kernel that does not have the call. */
+static const char *fix_of_call(int err, bool by_setting, const char *setting)
+{
+	if (by_setting)
+		return setting;
+	run_found.refused = true;
+	if (run_is_filtered())
+		return FIX_FILTER;
+	return err == -ENOSYS ? "boot a kernel that has it" : setting;
 }
 
 void run_probe_syscall(struct line *l)
@@ -81,10 +105,11 @@ void run_probe_syscall(struct line *l)
 			: "unprivileged_userfaultfd = %s, full mode works",
 		 value, fd);
 	if (fd < 0)
-		line_poor(l,
-			  "sudo sysctl -w vm.unprivileged_userfaultfd=1 (in a "
-			  "container also a seccomp profile that allows "
-			  "userfaultfd)");
+		line_poor(l, fix_of_call(fd,
+					 fd == -EPERM && *value == '0' &&
+						 geteuid(),
+					 "sudo sysctl -w "
+					 "vm.unprivileged_userfaultfd=1"));
 }
 
 void run_probe_move(struct line *l)
@@ -119,6 +144,7 @@ void run_probe_uring(struct line *l)
 	char params[256] = {0}; /* larger than struct io_uring_params */
 	long fd = syscall(SYS_io_uring_setup, 4, params);
 	int err = -errno;
+	uint64_t off = 0;
 
 	line_ok(l);
 	run_found.io = fd >= 0 && hz_knobs.io != HZ_IO_THREADS;
@@ -126,65 +152,11 @@ void run_probe_uring(struct line *l)
 		 fd < 0 ? "%m; pread and pwrite in threads instead"
 			: "a ring was set up",
 		 err);
+	number_in_file("/proc/sys/kernel/io_uring_disabled", &off);
 	if (fd >= 0)
 		close((int)fd);
 	else
-		line_poor(l,
-			  "sudo sysctl -w kernel.io_uring_disabled=0 (in a "
-			  "container also a seccomp profile that allows it)");
-}
-
-/* One real transfer: some file systems take the flag and fail later. */
-static int try_direct(const struct run_store *s)
-{
-	bool dir = s->kind == RUN_STORE_DIR || !s->exists;
-	int flags =
-		O_DIRECT | O_CLOEXEC | (dir ? O_TMPFILE | O_RDWR : O_RDONLY);
-	int err = 0, fd = open(s->parent, flags, 0600);
-	void *page = aligned_alloc(HZ_PAGE_SIZE, HZ_PAGE_SIZE);
-
-	if (fd < 0 || !page) {
-		err = fd < 0 ? -errno : -ENOMEM;
-	} else {
-		memset(page, 0, HZ_PAGE_SIZE);
-		if ((dir ? pwrite(fd, page, HZ_PAGE_SIZE, 0)
-			 : pread(fd, page, HZ_PAGE_SIZE, 0)) < 0)
-			err = -errno;
-	}
-	free(page);
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
-void run_probe_store(struct line *l)
-{
-	static const char *const kinds[] = {"directory", "file", "device"};
-	struct run_store s;
-	char why[200], type[32], room[64] = "";
-	int err = run_store_look(hz_knobs.store, &s, why, sizeof(why));
-
-	if (err) {
-		line_say(l, "%s: %s", hz_knobs.store, why);
-		line_off(l, "horizon-run --store DIRECTORY (one that you can "
-			    "write)");
-		return;
-	}
-	run_found.store = true;
-	line_ok(l);
-	run_fs_type(s.parent, type, sizeof(type));
-	if (s.bytes)
-		hz_format(room, sizeof(room), ", %B %s", s.bytes,
-			  s.kind == RUN_STORE_DIR || !s.exists ? "free" : "");
-	err = try_direct(&s);
-	line_say(l, "%s: %s on %s%s, O_DIRECT %s", hz_knobs.store,
-		 kinds[s.kind], type, room, err ? "refused" : "works");
-	if (!strcmp(type, "tmpfs"))
-		line_poor(l,
-			  "horizon-run --store DIRECTORY (tmpfs is RAM: choose "
-			  "one on a disk)");
-	else if (err)
-		line_poor(l,
-			  "horizon-run --store DIRECTORY (one on ext4, xfs or "
-			  "btrfs)");
+		line_poor(l, fix_of_call(err, err == -EPERM && off,
+					 "sudo sysctl -w "
+					 "kernel.io_uring_disabled=0"));
 }

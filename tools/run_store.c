@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What can be said about the store and the sizes before anything runs. The
- * store is only looked at: stat(2), access(2), statvfs(3).
+ * store is only looked at: nothing is written or made.
  */
 #include "config.h"
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include "backend/store_guard.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "run.h"
@@ -67,6 +68,62 @@ static int look_at_parent(const char *path, struct run_store *s, char *why,
 	return err ? refuse(why, len, err, "cannot be made") : 0;
 }
 
+/* Has it content that somebody would miss? */
+static int look_into(const char *path, struct run_store *s, char *why,
+		     size_t len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	s->foreign =
+		fd >= 0 && !hz_knobs.store_overwrite && hz_store_foreign(fd);
+	if (fd >= 0)
+		close(fd);
+	if (!s->foreign)
+		return 0;
+	hz_format(why, len, "has content that is not from Horizon");
+	return -EEXIST;
+}
+
+static int look_at_file_system(const char *path, char *why, size_t len)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	const char *type = fd < 0 ? NULL : hz_store_pseudo(fd);
+
+	if (fd >= 0)
+		close(fd);
+	if (!type)
+		return 0;
+	hz_format(why, len, "is on %s, which stores nothing", type);
+	return -EINVAL;
+}
+
+static int look_at(const char *path, const struct stat *st, struct run_store *s,
+		   char *why, size_t len)
+{
+	int err;
+
+	if (S_ISDIR(st->st_mode)) {
+		s->kind = RUN_STORE_DIR;
+		s->bytes = free_space(path);
+		err = may(path, W_OK | X_OK);
+	} else if (S_ISREG(st->st_mode)) {
+		s->kind = RUN_STORE_FILE;
+		/* an empty file is filled like a new one */
+		s->bytes =
+			st->st_size ? (uint64_t)st->st_size : free_space(path);
+		err = may(path, R_OK | W_OK);
+	} else if (S_ISBLK(st->st_mode)) {
+		s->kind = RUN_STORE_DEVICE;
+		err = may(path, R_OK | W_OK);
+	} else {
+		return refuse(why, len, -EINVAL,
+			      "neither directory, file nor block device");
+	}
+	if (err)
+		return refuse(why, len, err, "cannot be written");
+	return s->kind == RUN_STORE_FILE ? look_into(path, s, why, len) : 0;
+}
+
 int run_store_look(const char *path, struct run_store *s, char *why, size_t len)
 {
 	struct stat st;
@@ -75,28 +132,16 @@ int run_store_look(const char *path, struct run_store *s, char *why, size_t len)
 	memset(s, 0, sizeof(*s));
 	if (!*path)
 		return refuse(why, len, -ENOENT, "no path");
-	if (stat(path, &st))
-		return errno == ENOENT ? look_at_parent(path, s, why, len)
-				       : refuse(why, len, -errno, "not there");
+	if (stat(path, &st)) {
+		if (errno != ENOENT)
+			return refuse(why, len, -errno, "not there");
+		err = look_at_parent(path, s, why, len);
+		return err ? err : look_at_file_system(s->parent, why, len);
+	}
 	s->exists = true;
 	snprintf(s->parent, sizeof(s->parent), "%s", path);
-	if (S_ISDIR(st.st_mode)) {
-		s->kind = RUN_STORE_DIR;
-		s->bytes = free_space(path);
-		err = may(path, W_OK | X_OK);
-	} else if (S_ISREG(st.st_mode)) {
-		s->kind = RUN_STORE_FILE;
-		/* an empty file is filled like a new one */
-		s->bytes = st.st_size ? (uint64_t)st.st_size : free_space(path);
-		err = may(path, R_OK | W_OK);
-	} else if (S_ISBLK(st.st_mode)) {
-		s->kind = RUN_STORE_DEVICE;
-		err = may(path, R_OK | W_OK);
-	} else {
-		return refuse(why, len, -EINVAL,
-			      "neither directory, file nor block device");
-	}
-	return err ? refuse(why, len, err, "cannot be written") : 0;
+	err = look_at_file_system(path, why, len);
+	return err ? err : look_at(path, &st, s, why, len);
 }
 
 /* ---- pre-flight ---- */
@@ -154,15 +199,16 @@ static void check_store(void)
 	uint64_t size;
 
 	if (run_store_look(hz_knobs.store, &s, why, sizeof(why)))
-		cli_die(&run_cli, RUN_FAILED,
-			"%s: %s: %s, name a directory, file or block device "
-			"that you can write",
-			place_of("store"), hz_knobs.store, why);
+		cli_die(&run_cli, RUN_FAILED, "%s: %s: %s, %s",
+			place_of("store"), hz_knobs.store, why,
+			s.foreign ? "name another file, or set "
+				    "store_overwrite=1 to lose it"
+				  : "name a directory, file or block device "
+				    "that you can write");
 	size = hz_size_resolve(hz_knobs.store_size, s.bytes);
 	if (s.bytes && size != HZ_SIZE_AUTO && size > s.bytes)
 		cli_warn(&run_cli, "%s: %B is more than the %B of %s",
-			 place_of("store_size"), size, s.bytes,
-			 hz_knobs.store);
+			 place_of("store_size"), size, s.bytes, hz_knobs.store);
 }
 
 void run_preflight(void)

@@ -28,6 +28,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+#include "backend/store_guard.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -165,6 +166,27 @@ static int open_soon(struct place *p)
 	return err;
 }
 
+/* Before the first byte is written. */
+static int judge(const struct place *p)
+{
+	const char *pseudo = hz_store_pseudo(p->fd);
+
+	if (pseudo) {
+		hz_log(HZ_ERROR, "store",
+		       "%s is on %s, which stores nothing: " REMEDY, p->path,
+		       pseudo);
+		return -EINVAL;
+	}
+	if (p->type == S_IFBLK || hz_knobs.store_overwrite ||
+	    !hz_store_foreign(p->fd))
+		return 0;
+	hz_log(HZ_ERROR, "store",
+	       "%s has content that is not from Horizon: name another file, or "
+	       "set store_overwrite=1 to lose it",
+	       p->path);
+	return -EEXIST;
+}
+
 static int open_path(struct place *p)
 {
 	int err = look(p);
@@ -180,6 +202,10 @@ static int open_path(struct place *p)
 	else if (err)
 		hz_log(HZ_ERROR, "store", "cannot open %s (%m): " REMEDY,
 		       p->path, err);
+	else
+		err = judge(p);
+	if (err && p->fd >= 0)
+		hz_os.close(p->fd);
 	return err;
 }
 
@@ -257,6 +283,18 @@ static int grow(int fd, uint64_t now, uint32_t *slots)
 	return err;
 }
 
+/* A file with a name may be found by a later program. */
+static void mark(const struct place *p)
+{
+	int err = p->type == S_IFREG || !p->type ? hz_store_mark(p->fd) : 0;
+
+	if (err)
+		hz_log(HZ_INFO, "store",
+		       "%s takes no extended attribute (%m): to use it again, "
+		       "empty it or set store_overwrite=1",
+		       p->path, err);
+}
+
 static int size_store(struct hz_store *s, const struct place *p, uint64_t size,
 		      uint32_t percent)
 {
@@ -271,6 +309,8 @@ static int size_store(struct hz_store *s, const struct place *p, uint64_t size,
 	}
 	if (!err && !s->capacity)
 		err = -ENOSPC;
+	if (!err)
+		mark(p);
 	s->size = (uint64_t)s->capacity << HZ_BLOCK_SHIFT;
 	s->fixed_size = !p->ours;
 	if (err)
@@ -385,7 +425,7 @@ static int prove(struct hz_store *s, const char *path, bool direct)
 int hz_store_open(struct hz_store *store, const char *path, uint64_t size,
 		  uint32_t size_percent, bool direct)
 {
-	struct place p = {.path = path};
+	struct place p = {.path = path, .fd = -1};
 	struct hz_store s = {0};
 	int err = open_path(&p);
 

@@ -13,16 +13,25 @@
 #include "config.h"
 #endif
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include "backend/uffd_abi.h"
+#include "base/knobs.h"
 #include "base/log.h"
+#include "base/numa.h"
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/engine.h"
 
+#define THP_ENABLED "/sys/kernel/mm/transparent_hugepage/enabled"
+
+/* In hz-aux, before it makes the other threads: they take its policy and its
+ * processors over. */
 void hz_frames_init(struct hz_engine *e)
 {
+	hz_numa_start((int)hz_knobs.numa);
 	for (unsigned s = 0; s < HZ_FRAME_STATES; s++) {
 		e->stack[s] = HZ_NONE;
 		e->count[s] = 0;
@@ -112,25 +121,62 @@ static int touch(char *addr, size_t len)
 	return 0;
 }
 
-/* Pages of n contiguous slots from f on: cleared by the kernel, huge where it
- * can. Not armed while this runs. */
+/* For the machine, or for this process and those that it starts. */
+static bool thp_is_off(void)
+{
+	char text[64];
+
+	return prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 ||
+	       hz_os_slurp(THP_ENABLED, text, sizeof(text)) < 0 ||
+	       strstr(text, "[never]");
+}
+
+/* -EINVAL: not for this mapping, now or later. The rest is about memory. */
+static bool never_huge(int rc)
+{
+	bool never = rc == -EINVAL && thp_is_off();
+
+	if (never)
+		hz_log_once(
+			HZ_WARN, "frames",
+			"huge pages are off here: frames are 4 KiB pages, "
+			"which works and is slower (echo madvise > " THP_ENABLED
+			")");
+	else
+		hz_log_once(HZ_INFO, "frames",
+			    "some frames are not huge pages (memory is "
+			    "fragmented): moves are slower");
+	return never;
+}
+
+static void make_huge(const struct hz_engine *e, char *addr, uint32_t n)
+{
+	static bool never; /* hz-engine only; the same in a forked child */
+	int rc;
+
+	for (char *end = addr + ((size_t)n << HZ_BLOCK_SHIFT);
+	     !never && addr < end; addr += HZ_BLOCK_SIZE) {
+		if (hz_pages_at(e, addr, true) == HZ_PAGES_ALL)
+			continue;
+		rc = hz_os.madvise(addr, HZ_BLOCK_SIZE, MADV_COLLAPSE);
+		if (rc < 0)
+			never = never_huge(rc);
+	}
+}
+
+/* Pages of n contiguous slots from f on: cleared by the kernel, from the nodes
+ * that hz_numa_look() chooses, huge where it can. Not armed while this runs. */
 static int populate(struct hz_engine *e, uint32_t f, uint32_t n)
 {
 	char *addr = hz_frame_addr(e, f);
 	size_t len = (size_t)n << HZ_BLOCK_SHIFT;
-	int rc = touch(addr, len);
-	int armed;
+	int rc, armed;
 
-	for (uint32_t i = 0; rc == 0 && i < n; i++) {
-		char *a = addr + ((size_t)i << HZ_BLOCK_SHIFT);
-
-		if (hz_pages_at(e, a, true) == HZ_PAGES_ALL)
-			continue;
-		if (hz_os.madvise(a, HZ_BLOCK_SIZE, MADV_COLLAPSE) < 0)
-			hz_log_once(HZ_INFO, "frames",
-				    "some frames are not huge pages (memory "
-				    "is fragmented): moves are slower");
-	}
+	hz_numa_look();
+	hz_numa_follow();
+	rc = touch(addr, len);
+	if (rc == 0)
+		make_huge(e, addr, n);
 	if (rc < 0)
 		hz_os_discard(addr, len);
 	/* Armed in any case: an EMPTY slot must be able to take a page. */

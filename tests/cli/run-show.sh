@@ -12,6 +12,7 @@ sed -n 's/^HZ_KNOB(\([a-z_]*\),.*/\1/p' "$top_srcdir/lib/base/knobs.def" \
 awk '{ print $1 }' "$tmp/out" | cmp -s - "$tmp/want" ||
 	fail "not the knobs of knobs.def, in its order"
 says out '^io_depth +16 +built-in$'
+says out '^ram +80% +built-in, [0-9.]+ [KMGT]iB here$'
 awk 'NF < 3 { exit 1 }' "$tmp/out" || fail "a line without value or source"
 
 # Each source, the later one wins.

@@ -37,7 +37,7 @@ may_include lib/backend "(base|backend)/.*|config\\.h|$kernels"
 may_include lib/engine "(base|policy|backend|engine)/.*|config\\.h|$kernels"
 may_include shim 'base/.*|engine/(arena|gpu)\.h|config\.h|horizon\.h'
 may_include tools \
-	'base/.*|engine/arena\.h|backend/fault\.h|policy/(tensor_plan|period|trace_file|gpu_map)\.h|config\.h|horizon\.h'
+	'base/.*|engine/arena\.h|backend/(fault|store_guard)\.h|policy/(tensor_plan|period|trace_file|gpu_map)\.h|config\.h|horizon\.h'
 
 for folder in kernels lib shim tools tests man; do
 	find "$folder" \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include "backend/store.h"
 #include "base/knobs.h"
@@ -140,8 +141,21 @@ Test(store_file, file_is_made_and_kept)
 	cr_assert_eq(length(in_dir()), BLOCKS(3));
 }
 
+/* Not every file system has user attributes, by which a store is known. */
+static bool knows_stores(void)
+{
+	bool known;
+	int fd = open(in_dir(), O_RDWR | O_CREAT, 0600);
+
+	known = !fsetxattr(fd, "user.horizon.test", "1", 1, 0);
+	close(fd);
+	unlink(in_dir());
+	return known;
+}
+
 Test(store_file, file_is_never_cut)
 {
+	hz_knobs.store_overwrite = !knows_stores();
 	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(6), 0, true), 0);
 	hz_store_close(&s);
 	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(2), 0, true), 0);
@@ -164,6 +178,7 @@ Test(store_file, file_has_one_user)
 	int status;
 	pid_t pid;
 
+	hz_knobs.store_overwrite = !knows_stores();
 	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(3), 0, true), 0);
 	cr_assert_eq(hz_store_open(&other, in_dir(), BLOCKS(3), 0, true),
 	             -EBUSY);
@@ -177,6 +192,79 @@ Test(store_file, file_has_one_user)
 	hz_store_close(&s);
 	cr_assert_eq(hz_store_open(&other, in_dir(), BLOCKS(3), 0, true), 0);
 	hz_store_close(&other);
+}
+
+static void put(const char *text, off_t len)
+{
+	int fd = open(in_dir(), O_RDWR | O_CREAT, 0600);
+
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	if (len)
+		cr_assert_eq(ftruncate(fd, len), 0);
+	close(fd);
+}
+
+Test(store_file, content_of_others_is_refused)
+{
+	char text[8] = "";
+	int fd;
+
+	put("thesis", 0);
+	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(3), 0, true), -EEXIST);
+	said("content that is not from Horizon: name another file, or set "
+	     "store_overwrite=1");
+	cr_expect_eq(length(in_dir()), 6);
+	fd = open(in_dir(), O_RDONLY);
+	cr_assert_eq(read(fd, text, sizeof(text)), 6);
+	cr_expect_str_eq(text, "thesis");
+	close(fd);
+	hz_knobs.store_overwrite = 1;
+	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(3), 0, true), 0);
+	hz_store_close(&s);
+}
+
+Test(store_file, content_behind_a_hole_is_content)
+{
+	int fd;
+
+	put("", BLOCKS(5));
+	fd = open(in_dir(), O_RDWR);
+	cr_assert_eq(pwrite(fd, "x", 1, BLOCKS(4)), 1);
+	close(fd);
+	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(3), 0, true), -EEXIST);
+}
+
+Test(store_file, file_without_data_is_taken)
+{
+	put("", BLOCKS(3)); /* truncate(1) */
+	cr_assert_eq(hz_store_open(&s, in_dir(), HZ_SIZE_AUTO, 0, true), 0);
+	cr_expect_eq(s.capacity, 3);
+	hz_store_close(&s);
+	unlink(in_dir());
+	put("", 0);
+	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(2), 0, true), 0);
+	hz_store_close(&s);
+}
+
+Test(store_file, a_store_that_others_wrote_over)
+{
+	if (!knows_stores())
+		cr_skip("no user attributes here");
+	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(3), 0, true), 0);
+	hz_store_close(&s);
+	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(3), 0, true), 0);
+	hz_store_close(&s);
+	cr_assert_eq(truncate(in_dir(), 0), 0); /* cp(1) */
+	put("thesis", 0);
+	cr_assert_eq(hz_store_open(&s, in_dir(), BLOCKS(3), 0, true), -EEXIST);
+	said("content that is not from Horizon");
+}
+
+Test(store_file, files_of_the_kernel)
+{
+	cr_assert_eq(hz_store_open(&s, "/proc/self/comm", BLOCKS(3), 0, true),
+		     -EINVAL);
+	said("/proc/self/comm is on proc, which stores nothing");
 }
 
 Test(store_file, missing_directory)
