@@ -10,6 +10,9 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/util.h"
 #include "hooks.h"
 #include "small.h"
 #include "small_pages.h"
@@ -51,6 +54,38 @@ ssize_t hz_je_readlink(const char *path, char *buf, size_t len)
 char *hz_je_secure_getenv(const char *name)
 {
 	return NULL;
+}
+
+/* Leaves errno alone. */
+static long raw(long nr, long a, long b, long c)
+{
+	int saved = errno;
+	long r = syscall(nr, a, b, c);
+
+	errno = saved;
+	return r;
+}
+
+/* Asked for under the allocator's locks. Another library may stand in front of
+ * the C library's, and allocate in there. */
+int hz_je_clock_gettime(clockid_t id, struct timespec *ts)
+{
+	return raw(SYS_clock_gettime, id, (long)ts, 0) < 0 ? -1 : 0;
+}
+
+/* The size of a page, or how many processors there are: those of this process
+ * for all three questions that jemalloc has about them. */
+long hz_je_sysconf(int name)
+{
+	unsigned long set[128] = {0};
+	long n = 0;
+
+	if (name == _SC_PAGESIZE)
+		return HZ_PAGE_SIZE;
+	raw(SYS_sched_getaffinity, 0, sizeof(set), (long)set);
+	for (unsigned i = 0; i < hz_array_len(set); i++)
+		n += __builtin_popcountl(set[i]);
+	return hz_max(n, 1);
 }
 
 /* The order of fork handlers is ours; see fork.c. */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 void *hz_je_mmap(void *addr, size_t len, int prot, int flags, int fd,
                  off_t off);
@@ -25,6 +26,8 @@ int hz_je_open(const char *path, int flags, ...);
 int hz_je_creat(const char *path, mode_t mode);
 int hz_je_close(int fd);
 ssize_t hz_je_readlink(const char *path, char *buf, size_t len);
+int hz_je_clock_gettime(clockid_t id, struct timespec *ts);
+long hz_je_sysconf(int name);
 char *hz_je_secure_getenv(const char *name);
 void *hz_je_dlsym(void *handle, const char *name);
 int hz_je_unwind(void *visit, void *arg);

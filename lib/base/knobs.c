@@ -80,6 +80,10 @@ void hz_knob_say(hz_knob_complain *complain, void *arg, const char *fmt, ...)
 	va_start(ap, fmt);
 	hz_vformat(message, sizeof(message), fmt, ap);
 	va_end(ap);
+	/* One line, whatever a variable of the environment holds. */
+	for (char *p = message; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == '\177')
+			*p = '?';
 	complain(arg, message);
 }
 

@@ -414,6 +414,13 @@ static void *relocate(struct hz_engine *e, void *p, struct hz_span old,
 	return q;
 }
 
+/* Memory that grows counts as new memory does. */
+static void start_to_grow(struct hz_engine *e, size_t bytes, size_t size)
+{
+	if (size > bytes && !below_threshold(e, size - bytes))
+		hz_engine_start();
+}
+
 void *hz_arena_resize(void *p, size_t size, bool may_move)
 {
 	struct hz_engine *e = &hz_engine;
@@ -421,10 +428,11 @@ void *hz_arena_resize(void *p, size_t size, bool may_move)
 	struct hz_range *r;
 	struct hz_span old = {0};
 	enum hz_range_kind kind = HZ_RANGE_FREE;
-	size_t bytes = 0;
+	size_t bytes = hz_arena_usable(p);
 	void *q = NULL;
 
 	hz_gate_enter(&g);
+	start_to_grow(e, bytes, size);
 	hz_lock(&e->lock);
 	r = hz_arena_range(e, p);
 	if (r && hz_range_addr(e, r) == p) {

@@ -245,16 +245,28 @@ void hz_arena_hand_over(struct hz_engine *e, struct hz_part p)
 		hz_region_uncapture(e, b, 1);
 }
 
+/* The program mapped these pages; others of the same units may still be gone.
+ * Lock held. */
+static void pages_back(struct hz_engine *e, struct hz_part p)
+{
+	for (char *at = p.from; e->gone_units && at < p.to;
+	     at += HZ_PAGE_SIZE) {
+		uint32_t u = hz_unit_at(e, at);
+		size_t page = (size_t)(at - e->base) / HZ_PAGE_SIZE;
+		uint16_t was = e->gone[u];
+
+		e->gone[u] &= (uint16_t)~(1u << page % HZ_UNIT_PAGES);
+		e->gone_units -= was && !e->gone[u];
+	}
+}
+
 /* The program maps something there, perhaps where it had unmapped before. */
 void hz_arena_make_way(struct hz_engine *e, struct hz_part p, bool plain)
 {
-	uint32_t first = hz_unit_at(e, p.from);
-
 	hz_arena_hand_over(e, p);
 	hz_part_set_odd(e, p, !plain);
 	hz_lock(&e->lock);
-	if (p.to > p.from)
-		hz_units_forget(e, first, hz_unit_at(e, p.to - 1) - first + 1);
+	pages_back(e, p);
 	hz_unlock(&e->lock);
 }
 

@@ -8,11 +8,14 @@ name=$(basename "$0" .sh)
 : "${top_srcdir:=$(cd "$(dirname "$0")/../.." && pwd)}"
 : "${top_builddir:=$top_srcdir}"
 
-# A test that hangs is ended, with all that it started.
+# A test that hangs is ended, with all that it started. A sanitizer takes its
+# time.
 if [ -z "${horizon_test_limited:-}" ] && command -v timeout >/dev/null; then
 	horizon_test_limited=1
 	export horizon_test_limited
-	exec timeout -k 10 300 "$0"
+	seconds=300
+	[ -z "${horizon_sanitized:-}" ] || seconds=3000
+	exec timeout -k 10 $seconds "$0"
 fi
 
 fail()
@@ -61,9 +64,12 @@ export XDG_CONFIG_HOME
 
 need horizon-run
 
-# The real library, or a skip.
+# The real library, or a skip. With a sanitizer in it, it cannot be loaded into
+# programs that are built without; see tests/Makefile.am.
 need_preload()
 {
+	[ -z "${horizon_sanitized:-}" ] ||
+		skip "a sanitized library cannot be preloaded into $name's programs"
 	[ -r "${HORIZON_PRELOAD:-}" ] ||
 		skip "the preload library is not built (HORIZON_PRELOAD)"
 }
@@ -71,7 +77,8 @@ need_preload()
 # The real library, or a harmless one: for what does not depend on it.
 any_preload()
 {
-	[ -r "${HORIZON_PRELOAD:-}" ] && return
+	[ -z "${horizon_sanitized:-}" ] && [ -r "${HORIZON_PRELOAD:-}" ] &&
+		return
 	HORIZON_PRELOAD=$(ldd "$(command -v sh)" 2>/dev/null |
 		sed -n 's/.*=> \(.*libc\.so[^ ]*\) .*/\1/p')
 	[ -r "$HORIZON_PRELOAD" ] || skip "no library to preload"

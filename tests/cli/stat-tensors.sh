@@ -3,6 +3,7 @@
 # --tensors: the ranges of a stand-in process, the largest first.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/cli/functions.sh"
 need horizon-stat
+any_preload
 start_fake horizon-run --report "$tmp/report"
 pid=$(sed -n 1p "/proc/$fake/task/$fake/children" 2>/dev/null | tr -d ' ')
 [ -n "$pid" ] || pid=$(ps -o pid= --ppid "$fake" | tr -d ' ')

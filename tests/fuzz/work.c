@@ -6,16 +6,10 @@
 #include "fuzz/fuzz.h"
 
 #include <stdlib.h>
-#include "base/log.h"
 #include "replay/work.h"
 
 /* More than this is not planned: a fuzzer wants many short runs. */
 #define USES_MAX 4096
-
-void fuzz_quiet(void)
-{
-	hz_log_set_level((enum hz_log_level) - 1);
-}
 
 static void must(bool holds)
 {

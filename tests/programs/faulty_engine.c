@@ -156,36 +156,6 @@ static void visit_all(struct mill *m)
 			visit(m, &m->range[i], b);
 }
 
-/* ---- transfers in pieces ---- */
-
-static unsigned pieces;
-
-/* Never nothing; `len` at last. */
-static size_t piece_of(size_t len, unsigned n)
-{
-	size_t less = n * 2654435761u % len / 4096 * 4096;
-
-	return less ? less : len;
-}
-
-static ssize_t pread_piece(int fd, void *buf, size_t len, off_t off)
-{
-	unsigned n = __atomic_add_fetch(&pieces, 1, __ATOMIC_RELAXED);
-
-	if (n % 5 == 0)
-		return -EINTR;
-	return hz_os_linux.pread(fd, buf, piece_of(len, n), off);
-}
-
-static ssize_t pwrite_piece(int fd, const void *buf, size_t len, off_t off)
-{
-	unsigned n = __atomic_add_fetch(&pieces, 1, __ATOMIC_RELAXED);
-
-	if (n % 7 == 0)
-		return -EAGAIN;
-	return hz_os_linux.pwrite(fd, buf, piece_of(len, n), off);
-}
-
 /* ---- one case ---- */
 
 static void run_case(void)
@@ -210,10 +180,8 @@ static void run_case(void)
 		for (unsigned i = 0; i < RANGES; i++)
 			take(&mill[t].range[i]);
 	}
-	if (test->pieces) {
-		hz_os.pread = pread_piece;
-		hz_os.pwrite = pwrite_piece;
-	}
+	if (test->pieces)
+		store_faulty_pieces();
 	memset(&store_fault_counts, 0, sizeof(store_fault_counts));
 	CHECK(store_faults_parse(test->faults));
 	for (unsigned t = 0; t < THREADS; t++)
@@ -285,7 +253,7 @@ static void nothing_lost(unsigned lost)
 static void in_pieces(unsigned lost)
 {
 	nothing_lost(lost);
-	CHECK(pieces > 100);
+	CHECK(store_fault_counts.pieces > 100);
 }
 
 /* A read that fails is tried again. */

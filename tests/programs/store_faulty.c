@@ -277,3 +277,37 @@ bool store_faults_parse(const char *spec)
 	}
 	return true;
 }
+
+/* ---- transfers in pieces ---- */
+
+/* Never nothing; `len` at last. */
+static size_t piece_of(size_t len, unsigned n)
+{
+	size_t less = n * 2654435761u % len / 4096 * 4096;
+
+	return less ? less : len;
+}
+
+static ssize_t pread_piece(int fd, void *buf, size_t len, off_t off)
+{
+	unsigned n = count(&store_fault_counts.pieces);
+
+	if (n % 5 == 0)
+		return -EINTR;
+	return hz_os_linux.pread(fd, buf, piece_of(len, n), off);
+}
+
+static ssize_t pwrite_piece(int fd, const void *buf, size_t len, off_t off)
+{
+	unsigned n = count(&store_fault_counts.pieces);
+
+	if (n % 7 == 0)
+		return -EAGAIN;
+	return hz_os_linux.pwrite(fd, buf, piece_of(len, n), off);
+}
+
+void store_faulty_pieces(void)
+{
+	hz_os.pread = pread_piece;
+	hz_os.pwrite = pwrite_piece;
+}

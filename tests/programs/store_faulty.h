@@ -26,6 +26,7 @@ struct store_faults {
 /* What was done. Atomic. */
 struct store_fault_counts {
 	unsigned reads, writes, read_errors, write_errors, full, corrupted;
+	unsigned pieces; /* calls of pread and pwrite */
 };
 
 extern const struct hz_store_ops *store_faulty_inner;
@@ -36,5 +37,9 @@ extern const struct hz_store_ops store_faulty;
 /* "read-error=10,write-error=7,full=100,corrupt=50,delay-us=500,reorder=1,
  * seed=3" into store_faults. false: a word is not known. */
 bool store_faults_parse(const char *spec);
+
+/* From now on pread and pwrite transfer a part of what they are asked for, or
+ * say EINTR or EAGAIN. */
+void store_faulty_pieces(void);
 
 #endif

@@ -88,6 +88,20 @@ static void refused(void)
 	CHECK(!munmap(p, LEN));
 }
 
+/* One page comes back beside one that is gone: the last to go takes the rest
+ * of the range with it. */
+static void page_beside_gone(void)
+{
+	char *p = map(LEN);
+
+	fill(p, LEN, 8);
+	CHECK(!munmap(p, 4096));
+	CHECK(mmap(p + 4096, 4096, RW, ANON | MAP_FIXED, -1, 0) == p + 4096);
+	CHECK(zeros(p + 4096, 4096));
+	CHECK(filled_at(p + 8192, LEN - 8192, 8, 8192));
+	CHECK(!munmap(p + 4096, LEN - 4096));
+}
+
 int main(void)
 {
 	char name[] = "/var/tmp/vm_map_fixed.XXXXXX", *p;
@@ -108,6 +122,7 @@ int main(void)
 		of_file(MIB, 5 * MIB, MAP_SHARED);
 		of_file(0, LEN, MAP_SHARED);
 		after_munmap();
+		page_beside_gone();
 		refused();
 	}
 	CHECK(filled(p, LEN, 99));

@@ -27,6 +27,10 @@ need_tiering()
 {
 	local mode
 
+	if [ -n "${horizon_sanitized-}" ]; then
+		echo "a sanitized library cannot be preloaded into these programs"
+		exit 77
+	fi
 	mode=$(horizon-run --check | sed -n 's/^mode: .*fault=\([a-z]*\).*/\1/p')
 	case $mode in
 	off)
