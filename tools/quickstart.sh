@@ -17,8 +17,8 @@ to_build="build-essential autoconf automake libtool pkg-config binutils
 # What the tests use; redis-tools holds the server too, but starts none. Clp is
 # for the lower bounds of horizon-replay.
 to_check="coinor-libclp-dev libcriterion-dev libjemalloc2 groff man-db bash
-	bc bzip2 git jq openssl perl procps python3 redis-tools sqlite3
-	xz-utils zstd"
+	bc bzip2 fasttext fio git jq openssl perl procps python3 redis-tools
+	sqlite3 stress-ng xz-utils zstd"
 
 say()
 {

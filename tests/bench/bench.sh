@@ -4,10 +4,11 @@
 # bench.sh [--quick] [--rounds N] [--only ROW] [--dir DIRECTORY]
 #
 # make bench: the trainer at half its footprint, a sweep over twice the memory,
-# and small allocations; each under Horizon and under what there is without
-# it. Every round runs all ways of a row one after the other, so that noise
-# meets all of them; ratios are made within a round, and the medians shown.
-# A table on stdout, the same in Markdown in results.md.
+# rows reached at random, fastText, PyTorch, and small allocations; each under
+# Horizon and under what there is without it. Every round runs all ways of a row
+# one after the other, so that noise meets all of them; ratios are made within a
+# round, and the medians shown. A table on stdout, the same in Markdown in
+# results.md.
 set -u
 LC_ALL=C
 # On a busy machine a thread that spins for one that does not run costs more
@@ -22,6 +23,7 @@ text=/usr/share/common-licenses/GPL-3
 [ -r $text ] || text=$source/COPYING
 
 dir=/var/tmp rounds=3 only='' longest=300
+all_rows='malloc sweep trainer zipf fasttext pytorch'
 model='--layers 10 --hidden 768 --heads 12 --seq 64 --batch 4'
 steps=4 swap_steps=2
 sweep_limit=512 passes=5 swap_passes=2
@@ -33,6 +35,7 @@ full_steps=6
 raw_mib=4096 raw_seconds=3 swap_mib=6144 pairs=10000000
 # No round is begun later than this, in seconds.
 budget=1320
+. "$source/tests/bench/programs.sh"
 
 quick()
 {
@@ -43,12 +46,13 @@ quick()
 	steps_learning=8
 	budgets=75
 	raw_mib=512 raw_seconds=1 swap_mib=1024 pairs=1000000
+	quick_programs
 }
 
 usage()
 {
 	echo "usage: bench.sh [--quick] [--rounds N]" \
-		"[--only trainer|sweep|malloc] [--dir DIRECTORY]" >&2
+		"[--only ROW] [--dir DIRECTORY]; ROW: ${all_rows// /, }" >&2
 	exit 2
 }
 
@@ -58,7 +62,7 @@ while [ $# -gt 0 ]; do
 	--rounds) rounds=${2:?}; shift ;;
 	--only)
 		only=${2:?}
-		[[ $only = @(trainer|sweep|malloc) ]] || usage
+		[[ " $all_rows " = *" $only "* ]] || usage
 		shift
 		;;
 	--dir) dir=${2:?}; shift ;;
@@ -93,7 +97,7 @@ cleanup()
 	for g in "${groups[@]}"; do
 		rmdir "$g" 2>/dev/null
 	done
-	rm -rf "$work"
+	rm -rf "$work" "$dir/horizon-bench.$$".*
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
@@ -170,7 +174,8 @@ run()
 	END {
 		other = ((busy - ticks) / hz - own) / (now - began)
 		printf "%.2f\n", (other > 0 ? other : 0)
-	}' "$work/$name.cpu" >"$work/$name.noise"
+		printf "%.3f\n", now - began >seconds
+	}' seconds="$work/$name.seconds" "$work/$name.cpu" >"$work/$name.noise"
 	case $status in
 	0) ;;
 	124) say "$name: stopped after $longest s; what it did counts" ;;
@@ -459,10 +464,11 @@ summary()
 			split(line, f, " ")
 			push("noise " f[1] " " f[2], f[3])
 		}
-		split("trainer sweep", rows, " ")
+		many = split("trainer sweep zipf-1 zipf-2 fasttext mlp " \
+			"transformer", rows, " ")
 		last = split("ram room at90 at75 horizon learning at25 swap", \
 			ways, " ")
-		for (i = 1; i <= 2; i++)
+		for (i = 1; i <= many; i++)
 			for (j = 1; j <= last; j++) {
 				k = rows[i] " " ways[j]
 				if (!n[k])
@@ -574,6 +580,7 @@ notes()
 		}'
 	[ ! -s "$work/bytes" ] || bytes_lines
 	[ ! -s "$work/malloc" ] || malloc_lines
+	program_notes
 	echo "rounds: $rounds; seconds are medians: of a training step but" \
 		"the first, of a pass; ratios are made within each round"
 	case $kind in
@@ -597,7 +604,7 @@ notes()
 		"$(date -u +%Y-%m-%d); load $(cut -d ' ' -f 1-3 /proc/loadavg)"
 }
 
-problems=() trainer_mib=''
+problems=() skipped=() trainer_mib=''
 touch "$work/samples" "$work/noise" "$work/malloc"
 for round in $(seq "$rounds"); do
 	if [ $SECONDS -gt $budget ]; then
@@ -605,7 +612,7 @@ for round in $(seq "$rounds"); do
 		rounds=$((round - 1))
 		break
 	fi
-	for row in malloc sweep trainer; do
+	for row in $all_rows; do
 		case $only in
 		'' | "$row") "${row}_row" ;;
 		esac
@@ -613,7 +620,7 @@ for round in $(seq "$rounds"); do
 done
 summary >"$work/summary"
 echo
-table '%-8s %-29s %9s %17s %8s %7s %7s %14s\n'
+table '%-11s %-29s %9s %17s %8s %7s %7s %14s\n'
 echo
 notes
 {

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A private redis-server: values of many sizes, a snapshot by fork while
-# another database is written to, then a second server from the snapshot.
-# Prints the digest of the data before and after.
+# another database and the values themselves are written to, then a second
+# server from the snapshot. Prints the digest of the data before, after the
+# writes, and from the snapshot, which is that of before.
 set -u
 
 sock=./redis.sock
@@ -52,6 +53,15 @@ commands()
 	set("big:$_", substr("$_," x 350000, 0, 700000)) for 1 .. 160;'
 }
 
+# In the middle of each big value, so that the child's copy differs.
+overwrite()
+{
+	perl -e '
+	print "*4\r\n", map { "\$" . length($_) . "\r\n$_\r\n" }
+		"SETRANGE", "big:$_", 350000, "while it was saved $_"
+		for 1 .. 160;'
+}
+
 snapshot()
 {
 	redis-benchmark -s $sock --dbnum 1 -t set,lpush -n 20000 -r 1000 -q \
@@ -59,6 +69,7 @@ snapshot()
 	local load=$!
 
 	cli bgsave
+	overwrite | cli --pipe | tail -n 1
 	for _ in $(seq 1200); do
 		[ "$(cli info persistence | tr -d '\r' |
 			sed -n 's/^rdb_bgsave_in_progress://p')" = 0 ] && break
