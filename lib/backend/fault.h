@@ -57,6 +57,11 @@ struct hz_fault_ops {
 	 * behind our back. */
 	int (*copy)(int fd, void *dst, void *src, size_t len);
 
+	/* Take all pages of a block away from its addresses, to `dst`, which
+	 * is replaced: pinned and shared ones too. Missing pages at `src` stay
+	 * ours, those at `dst` are the kernel's. */
+	int (*take)(void *dst, void *src, size_t len);
+
 	/* Zeros into one missing page. -EEXIST when it is there already. */
 	int (*zero_page)(int fd, void *page);
 

@@ -17,6 +17,8 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "backend/fault.h"
 #include "backend/uffd_abi.h"
@@ -205,6 +207,18 @@ static int uffd_move_holes(int fd, void *dst, void *src, size_t len)
 	return rc;
 }
 
+/* mremap(2); MREMAP_DONTUNMAP is Linux 5.7. */
+static int uffd_take(void *dst, void *src, size_t len)
+{
+	int saved = errno, rc = 0;
+
+	if (syscall(SYS_mremap, src, len, len,
+		    MREMAP_MAYMOVE | MREMAP_FIXED | 4 /* DONTUNMAP */, dst) < 0)
+		rc = -errno;
+	errno = saved;
+	return rc;
+}
+
 static int uffd_zero_page(int fd, void *page)
 {
 	struct uffdio_zeropage z = {
@@ -294,6 +308,7 @@ const struct hz_fault_ops hz_fault_uffd = {
 	.read = uffd_read,
 	.move = uffd_move,
 	.move_holes = uffd_move_holes,
+	.take = uffd_take,
 	.copy = uffd_copy,
 	.zero_page = uffd_zero_page,
 	.wake = uffd_wake,

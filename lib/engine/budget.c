@@ -212,6 +212,18 @@ static uint64_t allowed(uint64_t ours)
 			      room);
 }
 
+bool hz_budget_leaves(uint64_t bytes)
+{
+	uint64_t room;
+
+	if (!grouped)
+		return true;
+	room = hz_size_resolve(hz_knobs.headroom, group.limit);
+	if (room == HZ_SIZE_AUTO)
+		room = hz_tier_headroom(group.limit);
+	return hz_cgroup_usage(&group) + bytes + room / 2 <= group.limit;
+}
+
 /* Page tables of huge pages: one deposited table of 4 KiB a block, charged
  * to the group (review of Linux 6.18: 2 KiB a MiB). */
 #define PAGE_COST (HZ_BLOCK_SIZE + HZ_PAGE_SIZE)

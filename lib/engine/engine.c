@@ -114,7 +114,9 @@ static bool reserve_tables(struct hz_engine *e)
 	e->frame = hz_os_reserve((size_t)e->frames * sizeof(*e->frame));
 	e->fbase = hz_os_reserve_aligned((size_t)e->frames << HZ_BLOCK_SHIFT,
 					 HZ_BLOCK_SIZE);
-	if (!e->frame || !e->fbase)
+	if (!e->side)
+		e->side = hz_os_reserve_aligned(HZ_BLOCK_SIZE, HZ_BLOCK_SIZE);
+	if (!e->frame || !e->fbase || !e->side)
 		return false;
 	hz_os.madvise(e->fbase, (size_t)e->frames << HZ_BLOCK_SHIFT,
 		      MADV_HUGEPAGE);

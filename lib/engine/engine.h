@@ -112,6 +112,7 @@ struct hz_engine {
 	char *base; /* region */
 	uint32_t blocks;
 	char *fbase; /* frames */
+	char *side;  /* a block's addresses; see shared.c */
 	uint32_t frames;
 	const struct hz_fault_ops *fault;
 	const struct hz_store_ops *io;
@@ -367,6 +368,8 @@ void hz_engine_finish(struct hz_engine *e, struct hz_worker *w);
 void hz_thread_begin(const char *name);
 
 /* ---- budget.c ---- */
+/* Does the cgroup's limit leave so many bytes? Reads files: without the lock. */
+bool hz_budget_leaves(uint64_t bytes);
 /* Recompute `cap` if the last time was long ago (`force`: at once). Drops the
  * lock while it reads /proc and the cgroup. */
 void hz_budget_poll(struct hz_engine *e, bool force);
@@ -376,9 +379,16 @@ void hz_fork_quiesce(struct hz_engine *e);
 /* Process `pid` shares our pages from now on. Lock held. */
 void hz_fork_watch(struct hz_engine *e, int pid);
 /* May block b, refused with EBUSY, be made exclusive again? Of these pages,
- * NULL: all. Lock held; may drop it. True: try the move once more. */
+ * NULL: all. While a relative lives that copies what is shared. Lock held; may
+ * drop it. True: try the move once more. */
 bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
 		     const struct hz_page_map *pages);
+
+/* ---- shared.c ---- */
+/* Take block b, all of whose pages a relative shares, to a frame that has a
+ * page of its own. Lock held, dropped meanwhile. -EBUSY: it is not so, or
+ * there is no frame. hz-engine only. */
+int hz_shared_take(struct hz_engine *e, uint32_t b, uint32_t *frame);
 
 /* ---- rows.c: range rows of the segment ---- */
 void hz_rows_init(struct hz_engine *e);

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "backend/uffd_abi.h"
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/os.h"
@@ -43,6 +44,27 @@ static int move_out(struct hz_engine *e, uint32_t b, uint32_t f)
 	return rc;
 }
 
+/* It was mapped before the last fork. What is shared is best not moved: that
+ * stops half way. Pages that the kernel had to split are made one again. */
+static int unmap_forked(struct hz_engine *e, uint32_t b, uint32_t *f)
+{
+	uint32_t other;
+	int rc = hz_shared_take(e, b, &other);
+
+	if (rc == 0) {
+		hz_frame_set(e, *f, HZ_FRAME_EMPTY);
+		*f = other;
+		return 0;
+	}
+	rc = hz_fork_reclaim(e, b, NULL) ? move_out(e, b, *f) : -EBUSY;
+	if (rc < 0)
+		return rc;
+	hz_unlock(&e->lock);
+	hz_os.madvise(hz_frame_addr(e, *f), HZ_BLOCK_SIZE, MADV_COLLAPSE);
+	hz_lock(&e->lock);
+	return 0;
+}
+
 /* RESIDENT -> STAGED. False: it stays, or the program took it back. */
 static bool unmap(struct hz_engine *e, uint32_t b)
 {
@@ -53,11 +75,8 @@ static bool unmap(struct hz_engine *e, uint32_t b)
 	if (f == HZ_NONE)
 		return false;
 	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
-	/* Shared with a relative: evicting it would free nothing, and a move
-	 * that stops half way is best not begun. */
-	rc = blk->fork_gen == e->fork_gen || hz_fork_reclaim(e, b, NULL)
-		     ? move_out(e, b, f)
-		     : -EBUSY;
+	rc = blk->fork_gen == e->fork_gen ? move_out(e, b, f)
+					  : unmap_forked(e, b, &f);
 	if (rc < 0) {
 		hz_frame_set(e, f, HZ_FRAME_EMPTY);
 		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);

@@ -10,9 +10,9 @@
  *
  * After a fork a resident page is shared, and UFFDIO_MOVE refuses it with
  * EBUSY, also when the child is long gone: until somebody writes to it.
- * MADV_POPULATE_WRITE (Linux 5.14) does that without changing a byte; done
- * while the child lives it would split the huge page and double the memory,
- * so it waits until no relative has our address space any more.
+ * MADV_POPULATE_WRITE (Linux 5.14) does that without changing a byte. While
+ * the child lives it copies what is still shared and splits the huge page: see
+ * shared.c for what is done then.
  *
  * Before the engine runs there is nothing to do but to remember that pages are
  * shared.
@@ -135,12 +135,12 @@ static int make_exclusive(char *addr, const struct hz_page_map *pages)
 bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
 		     const struct hz_page_map *pages)
 {
-	int rc;
+	bool shared = anyone_shares(e);
+	int rc = -ENOMEM;
 
-	if (anyone_shares(e))
-		return false;
 	hz_unlock(&e->lock);
-	rc = make_exclusive(hz_block_addr(e, b), pages);
+	if (!shared || hz_budget_leaves(HZ_BLOCK_SIZE))
+		rc = make_exclusive(hz_block_addr(e, b), pages);
 	hz_lock(&e->lock);
 	if (rc == 0)
 		e->blk[b].fork_gen = e->fork_gen;

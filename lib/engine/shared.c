@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that a forked process shares, while it lives.
+ *
+ * UFFDIO_MOVE refuses them, and a program with forked workers (loaders of
+ * data) would have nothing to evict. mremap(2) takes pages away whether they
+ * are shared or not. It would take pinned ones too, and lose their DMA, so it
+ * is used only where all pages of a block are mapped by others as well: a
+ * shared page is never pinned for writing, since the kernel copies pinned
+ * pages at fork and makes others exclusive before it pins them. Their bytes
+ * are copied to a frame; the relative keeps the page, until its own engine
+ * evicts it.
+ *
+ * A block that was written since the fork has both kinds of pages: the shared
+ * ones are made exclusive, which copies them (4 KiB each, by the kernel; 2.5 ms
+ * a block), and then it moves.
+ *
+ * Rests on: MREMAP_DONTUNMAP (Linux 5.7; the userfaultfd stays with the old
+ * addresses), bit 56 of /proc/PID/pagemap, "exclusively mapped" (Linux 4.2; no
+ * privilege).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/os.h"
+#include "engine/engine.h"
+
+#define PM_EXCLUSIVE (1ull << 56)
+#define PM_PRESENT   (1ull << 63)
+
+static bool all_shared(const struct hz_engine *e, const char *addr)
+{
+	uint64_t entry[HZ_BLOCK_PAGES];
+	off_t at = (off_t)((uintptr_t)addr / HZ_PAGE_SIZE * sizeof(entry[0]));
+
+	if (e->pagemap < 0 ||
+	    hz_os.pread(e->pagemap, entry, sizeof(entry), at) !=
+		    (ssize_t)sizeof(entry))
+		return false;
+	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
+		if ((entry[i] & (PM_PRESENT | PM_EXCLUSIVE)) != PM_PRESENT)
+			return false;
+	return true;
+}
+
+/* Somebody wrote to it, or the relative ended, just before. The userfaultfd
+ * did not come along; nothing is missing until it is armed again. */
+static void undo(struct hz_engine *e, char *addr)
+{
+	if (e->fault->take(addr, e->side, HZ_BLOCK_SIZE) == 0)
+		e->fault->arm(e->uffd, addr, HZ_BLOCK_SIZE);
+}
+
+static int take_to(struct hz_engine *e, char *addr, char *frame)
+{
+	int rc;
+
+	if (!all_shared(e, addr))
+		return -EBUSY;
+	rc = e->fault->take(e->side, addr, HZ_BLOCK_SIZE);
+	if (rc < 0)
+		return rc;
+	if (!all_shared(e, e->side)) {
+		undo(e, addr);
+		return -EBUSY;
+	}
+	memcpy(frame, e->side, HZ_BLOCK_SIZE);
+	hz_os_discard(e->side, HZ_BLOCK_SIZE);
+	return 0;
+}
+
+int hz_shared_take(struct hz_engine *e, uint32_t b, uint32_t *frame)
+{
+	bool zeros;
+	uint32_t f = hz_frame_take(e, false, &zeros);
+	int rc;
+
+	if (f == HZ_NONE)
+		return -EBUSY;
+	hz_unlock(&e->lock);
+	rc = take_to(e, hz_block_addr(e, b), hz_frame_addr(e, f));
+	hz_lock(&e->lock);
+	if (rc < 0) {
+		hz_frame_set(e, f, HZ_FRAME_FREE);
+		return rc;
+	}
+	e->pages--; /* the page that was shared is not ours any more */
+	*frame = f;
+	return 0;
+}
