@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mmap family: mappings that look like plain big arrays are captured, and
+ * The mmap family: mappings that look like plain big arrays, and private ones
+ * of files that may be written, are captured, and
  * calls that meet the region go to the engine. Everything else, and all that
  * Horizon's own code asks for, goes on unseen.
  */
@@ -29,13 +30,29 @@ static bool is_plain(int prot, int flags)
 	       prot == (PROT_READ | PROT_WRITE);
 }
 
+/* Of a file. Read-only and shared maps are page cache, which the kernel can
+ * drop by itself. */
+static bool is_of_file(int prot, int flags)
+{
+	return (flags & ~(MAP_POPULATE | MAP_NORESERVE)) == MAP_PRIVATE &&
+	       prot == (PROT_READ | PROT_WRITE);
+}
+
 /* Runtimes reserve address space with a hint, NORESERVE or PROT_NONE, and
  * manage it themselves: only what asks for plain memory is taken. */
 static bool wanted(void *addr, size_t len, int prot, int flags, off_t off)
 {
 	return len >= hz_arena_min_map() && !addr && len <= PTRDIFF_MAX &&
-	       is_plain(prot, flags) && !(off % HZ_PAGE_SIZE) && hz_arena_len &&
-	       !hz_inside;
+	       (is_plain(prot, flags) || is_of_file(prot, flags)) &&
+	       !(off % HZ_PAGE_SIZE) && hz_arena_len && !hz_inside;
+}
+
+static void *capture(size_t len, int flags, int fd, off_t off)
+{
+	len = hz_align_up(len, HZ_PAGE_SIZE);
+	if (flags & MAP_ANONYMOUS)
+		return hz_arena_map(len, flags & MAP_POPULATE);
+	return hz_arena_map_file(len, fd, off, flags & MAP_POPULATE);
 }
 
 /* 0, or -1 with errno: part of the region could not be given up. What the
@@ -54,8 +71,7 @@ HZ_EXPORT void *mmap(void *addr, size_t len, int prot, int flags, int fd,
 	void *p = NULL;
 
 	if (wanted(addr, len, prot, flags, off))
-		p = HZ_GUARDED(hz_arena_map(hz_align_up(len, HZ_PAGE_SIZE),
-					    flags & MAP_POPULATE));
+		p = HZ_GUARDED(capture(len, flags, fd, off));
 	if (p)
 		return p;
 	if (flags & MAP_FIXED &&

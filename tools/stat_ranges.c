@@ -36,7 +36,9 @@ static const char *tier_of(const struct hz_stats_range *r)
 
 static const char *kind_of(const struct hz_stats_range *r)
 {
-	return r->kind == 1 ? "malloc" : r->kind == 2 ? "mmap" : "other";
+	static const char *const names[] = {"other", "malloc", "mmap", "file"};
+
+	return names[r->kind <= 3 ? r->kind : 0];
 }
 
 static void put_table_header(const struct stat_options *o)

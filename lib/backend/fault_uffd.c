@@ -109,18 +109,22 @@ static int uffd_wake(int fd, void *addr, size_t len);
  * else: who waits for it may not have been woken. */
 static int uffd_copy(int fd, void *dst, void *src, size_t len)
 {
-	size_t off = 0;
+	size_t off = 0, step = len;
 
 	while (off < len) {
 		struct uffdio_copy cp = {.dst = (uintptr_t)dst + off,
 					 .src = (uintptr_t)src + off,
-					 .len = len - off};
+					 .len = hz_min(step, len - off)};
 		int rc = hz_os.ioctl(fd, UFFDIO_COPY, &cp);
 
-		if (rc == 0)
-			return 0;
-		if (cp.copy > 0) {
+		if (rc == 0) {
+			off += cp.len;
+		} else if (cp.copy > 0) {
 			off += (size_t)cp.copy;
+		} else if (rc == -ENOENT && step > HZ_PAGE_SIZE) {
+			/* Perhaps more than one mapping lies there: the kernel
+			 * copies to one at a time. */
+			step = HZ_PAGE_SIZE;
 		} else if (rc == -EEXIST) {
 			uffd_wake(fd, (char *)dst + off, HZ_PAGE_SIZE);
 			off += HZ_PAGE_SIZE;

@@ -12,7 +12,8 @@
  *
  * A transfer is finished only when all its bytes have moved: short
  * completions are continued by the backend, EINTR and EAGAIN are retried,
- * end of file inside a slot is -EIO. `res` is 0 or -errno.
+ * end of file inside a slot is -EIO. `res` is 0 or -errno. A read of another
+ * file ends where the file does: `done` says how far it came.
  *
  * No function allocates from the malloc family or touches the region; rings
  * and queues live in memory from hz_os_reserve().
@@ -56,6 +57,8 @@ struct hz_xfer {
 	void *buf;     /* `len` bytes, aligned as the store; stays present */
 	uint32_t slot;
 	uint32_t from; /* bytes into the slot; a multiple of store.align */
+	int fd;	       /* read another file, `at` bytes into it; 0: the store */
+	uint64_t at;
 	uint32_t len;  /* bytes, likewise; 0: the whole block */
 	bool write;
 	int res;       /* out: 0 or -errno */
@@ -115,7 +118,15 @@ static inline uint32_t hz_xfer_len(const struct hz_xfer *x)
 /* Where in the file it begins. */
 static inline uint64_t hz_xfer_at(const struct hz_xfer *x)
 {
+	if (x->fd)
+		return x->at + x->from;
 	return ((uint64_t)x->slot << HZ_BLOCK_SHIFT) + x->from;
+}
+
+static inline int hz_xfer_fd(const struct hz_store *store,
+			     const struct hz_xfer *x)
+{
+	return x->fd ? x->fd : store->fd;
 }
 
 /* ---- for the backends (store_probe.c) ---- */

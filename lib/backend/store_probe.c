@@ -31,6 +31,8 @@ bool hz_xfer_account(const struct hz_store *store, struct hz_xfer *x, ssize_t n)
 		return false;
 	if (n < 0)
 		return finish(x, n);
+	if (n == 0 && x->fd)
+		return finish(x, 0);
 	if (n == 0 || (size_t)n > hz_xfer_len(x) - done)
 		return finish(x, -EIO); /* end of file, or nonsense */
 	done += n;
@@ -40,7 +42,7 @@ bool hz_xfer_account(const struct hz_store *store, struct hz_xfer *x, ssize_t n)
 	}
 	/* What follows must begin on a border again. A piece too short for
 	 * that is the ragged end of a file, or of the room on a disk. */
-	if (store->direct)
+	if (store->direct && !x->fd)
 		done = hz_align_down(done, (size_t)store->align);
 	if (done == x->done)
 		return finish(x, x->write ? -ENOSPC : -EIO);
@@ -59,7 +61,7 @@ void hz_xfer_run(const struct hz_store *store, struct hz_xfer *x)
 		off_t off = (off_t)hz_xfer_at(x) + x->done;
 
 		n = x->write ? hz_os.pwrite(store->fd, p, len, off)
-			     : hz_os.pread(store->fd, p, len, off);
+			     : hz_os.pread(hz_xfer_fd(store, x), p, len, off);
 	} while (!hz_xfer_account(store, x, n));
 }
 

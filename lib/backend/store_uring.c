@@ -200,8 +200,8 @@ static void fill_xfer(struct hz_queue *q, struct io_uring_sqe *sqe,
 	char *p = (char *)x->buf + x->done;
 	unsigned len = hz_xfer_len(x) - x->done;
 	uint64_t off = hz_xfer_at(x) + x->done;
-	bool fixed = q->flags & HZ_QUEUE_FIXED_FILE;
-	int fd = fixed ? 0 : q->store->fd;
+	bool fixed = q->flags & HZ_QUEUE_FIXED_FILE && !x->fd;
+	int fd = fixed ? 0 : hz_xfer_fd(q->store, x);
 
 	if (x->write)
 		io_uring_prep_write(sqe, fd, p, len, off);

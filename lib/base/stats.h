@@ -59,7 +59,7 @@ extern const char *const hz_mode_gpu_names[];	/* off observe */
 /* One tiered range as horizon-stat --tensors shows it. */
 struct hz_stats_range {
 	uint32_t seq;	/* seqlock: odd while written */
-	uint32_t kind;	/* 0 free row, 1 malloc, 2 mmap */
+	uint32_t kind;	/* 0 free row, 1 malloc, 2 mmap, 3 file */
 	uint64_t start; /* address */
 	uint64_t bytes;
 	uint64_t resident_bytes;

@@ -16,6 +16,7 @@
 #include "engine/arena.h"
 #include "engine/arena_int.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 
 /* ---- madvise ---- */
 
@@ -75,6 +76,8 @@ static void discard_piece(struct hz_engine *e, uint32_t b, struct hz_part piece)
 {
 	if (!in_use(e, b)) {
 		return; /* a hole */
+	} else if (hz_file_discard(e, b, piece.from, piece.to)) {
+		return;
 	} else if (hz_part_state(e, b) == HZ_BLK_NATIVE) {
 		hz_os_discard(piece.from, (size_t)(piece.to - piece.from));
 	} else if (hz_part_whole(piece)) {
@@ -82,6 +85,7 @@ static void discard_piece(struct hz_engine *e, uint32_t b, struct hz_part piece)
 		hz_region_purge(e, b);
 		if (!e->armed) /* the kernel fills it; see census.c */
 			hz_block_set(&e->totals, &e->blk[b], HZ_BLK_RESIDENT);
+		hz_file_restore(e, b);
 	} else {
 		hz_part_clear(e, b, piece);
 	}
@@ -125,7 +129,10 @@ int hz_arena_madvise(void *addr, size_t len, int advice)
 		rc = -EINVAL;
 		break;
 	case IS_DISCARD:
-		hz_part_each(e, p, discard_piece);
+		if (advice == MADV_FREE && hz_file_covers(e, addr, len))
+			rc = -EINVAL; /* anonymous memory only */
+		else
+			hz_part_each(e, p, discard_piece);
 		break;
 	case IS_POPULATE:
 		rc = populate(e, p, advice);
@@ -191,7 +198,7 @@ int hz_arena_msync(void *addr, size_t len, int flags)
 	struct hz_gate g;
 	bool hole;
 
-	/* Private anonymous memory has nothing to be synchronised with. */
+	/* Private memory has nothing to be synchronised with. */
 	if ((uintptr_t)addr % HZ_PAGE_SIZE ||
 	    flags & ~(MS_ASYNC | MS_INVALIDATE | MS_SYNC) ||
 	    (flags & MS_ASYNC && flags & MS_SYNC))

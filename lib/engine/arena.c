@@ -22,6 +22,7 @@
 #include "engine/arena_int.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 
 /* ---- blocks of a range ---- */
 
@@ -162,6 +163,7 @@ static uint32_t close_some(struct hz_engine *e, struct hz_span s)
 		if (run.n && (hz_region_passing(blk) ||
 			      hz_range_block_use(e->ranges, b)))
 			break;
+		hz_file_forget(e, b);
 		hz_region_drop(e, b);
 		if (!closable(blk))
 			break;
@@ -201,6 +203,7 @@ void hz_span_drop(struct hz_engine *e, struct hz_span s, bool purge)
 			b += close_some(e,
 					(struct hz_span){b, s.first + s.n - b});
 		} else {
+			hz_file_forget(e, b);
 			hz_region_drop(e, b++);
 		}
 	}
@@ -263,6 +266,11 @@ static bool below_threshold(struct hz_engine *e, size_t size)
 	limit = hz_engine_threshold();
 	HZ_SCOPED_LOCK(&e->lock);
 	return size <= limit && hz_range_total(e->ranges) + size <= limit;
+}
+
+bool hz_arena_worth(struct hz_engine *e, size_t size)
+{
+	return !below_threshold(e, size) && hz_engine_start();
 }
 
 void *hz_arena_take(size_t size, size_t align, enum hz_range_kind kind,

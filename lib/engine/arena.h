@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Depth of Horizon's own code on this thread; for ever 1 on our threads. An
@@ -61,6 +62,10 @@ size_t hz_arena_min_map(void);
 /* A captured anonymous mapping of `len` bytes (page multiple); NULL: ask the
  * kernel. */
 void *hz_arena_map(size_t len, bool populate);
+
+/* A captured private map, readable and writable, of the file that `fd` refers
+ * to; likewise. */
+void *hz_arena_map_file(size_t len, int fd, off_t off, bool populate);
 
 /* Each returns what the system call would return: >= 0 or -errno. The range
  * must meet the region; parts outside it are passed on to the kernel. */

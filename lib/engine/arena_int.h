@@ -35,6 +35,8 @@ struct hz_range *hz_arena_range(struct hz_engine *e, const void *p);
 /* A new range of either kind; enters the gate and takes the lock. */
 void *hz_arena_take(size_t size, size_t align, enum hz_range_kind kind,
 		    bool zero);
+/* Is memory of this size worth an engine, and does that run? No lock held. */
+bool hz_arena_worth(struct hz_engine *e, size_t size);
 /* End a range; purge: its pages go back to the kernel and its addresses
  * fault, as after munmap. Lock held, may be dropped. */
 void hz_arena_give(struct hz_engine *e, struct hz_range *r, bool purge);

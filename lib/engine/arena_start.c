@@ -15,6 +15,7 @@
 #include "engine/arena.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 #include "engine/gpu.h"
 #include "engine/pieces.h"
 
@@ -82,7 +83,8 @@ static bool make_tables(struct hz_engine *e)
 	e->dead = hz_os_reserve((size_t)e->blocks * sizeof(*e->dead));
 	hz_rows_init(e);
 	if (!rmem || !pmem || !e->blk || !e->dead || !e->gone || !e->odd ||
-	    !e->row_stack || !hz_pieces_make_tables(e))
+	    !e->row_stack || !hz_pieces_make_tables(e) ||
+	    !hz_files_make_tables(e))
 		return false;
 	e->ranges = hz_ranges_init(rmem, e->blocks, most);
 	e->plan = hz_plan_init(pmem, e->blocks, (uint32_t)hz_knobs.read_ahead);

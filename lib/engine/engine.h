@@ -90,11 +90,13 @@ enum hz_request_op {
 	HZ_REQ_QUIESCE, /* before fork: nothing in a frame that counts */
 	HZ_REQ_EVICT,	/* blocks [a, a + n) out, by hz-engine */
 	HZ_REQ_RECORD,	/* all events so far into the trace's file */
+	HZ_REQ_FILE,	/* see file_map.h */
 };
 
 struct hz_request {
 	enum hz_request_op op;
 	uint32_t a, b, n;
+	const struct hz_file_ask *file;
 	long result;
 	bool done;
 	struct hz_request *next;
@@ -139,6 +141,7 @@ struct hz_engine {
 	struct hz_block_totals totals;
 	struct hz_ranges *ranges;
 	struct hz_plan *plan;
+	struct hz_file_block *filed; /* by block; see file_map.h */
 	/* By unit of a live range: a bit for each page that the program has
 	 * unmapped from it; and how many units have any. See vm.c. */
 	uint16_t *gone;

@@ -4,7 +4,8 @@
  *
  * A block is first moved to an empty frame slot: from then on a touch is a
  * fault, and the content stands still. Then it is compared: all zeros need
- * no slot, a hash equal to the slot's needs no write. Only what changed is
+ * no slot, a hash equal to the slot's, or to that of what was read of a mapped
+ * file, needs no write. Only what changed is
  * written; what has always changed so far is compared now and then only, for
  * a hash takes as long as half of the write. A touch at any point before the
  * write turns the eviction back at the price of one move; during the write it
@@ -23,6 +24,7 @@
 #include "base/stats.h"
 #include "checksum.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 #include "engine/pieces.h"
 
 #define FULL_NS	     1000000000ull
@@ -105,7 +107,7 @@ static bool unmap(struct hz_engine *e, uint32_t b)
 /* ---- comparing and writing ---- */
 
 struct look {
-	bool zero, clean;
+	bool zero, clean, filed; /* filed: as it was read from its file */
 	uint64_t hash[2];
 };
 
@@ -139,6 +141,7 @@ static struct look look_at(struct hz_engine *e, uint32_t b)
 	hz_lock(&e->lock);
 	l.clean = has_hash(blk) && blk->hash[0] == l.hash[0] &&
 		  blk->hash[1] == l.hash[1];
+	l.filed = hz_file_same(e, b, l.hash);
 	return l;
 }
 
@@ -285,7 +288,13 @@ static bool put_away(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		leave_frame(e, b, HZ_BLK_ZERO, HZ_FRAME_ZERO);
 		return true;
 	}
-	blk->changed = l.clean ? 0 : blk->changed + 1;
+	blk->changed = l.clean || l.filed ? 0 : blk->changed + 1;
+	if (l.filed) {
+		hz_region_drop_slot(e, blk);
+		hz_stat_add(HZ_STAT_clean_drops, 1);
+		leave_frame(e, b, HZ_BLK_FILED, HZ_FRAME_FREE);
+		return true;
+	}
 	if (l.clean) {
 		hz_stat_add(HZ_STAT_clean_drops, 1);
 		leave_frame(e, b, HZ_BLK_STORED, HZ_FRAME_FREE);
@@ -421,7 +430,7 @@ static bool carry_out(struct hz_engine *e, struct hz_worker *w,
 		hz_stat_add(HZ_STAT_prefetch_dropped, 1);
 		hz_frame_set(e, blk->frame, HZ_FRAME_FREE);
 		blk->frame = HZ_NONE;
-		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		hz_block_set(&e->totals, blk, hz_file_home(e, c.block));
 		return true;
 	}
 	if (blk->flags & HZ_BLKF_STICKY)

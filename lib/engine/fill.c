@@ -21,6 +21,7 @@
 #include "base/stats.h"
 #include "checksum.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 #include "engine/pieces.h"
 
 /* Frames that read-ahead leaves to demand faults. */
@@ -108,10 +109,15 @@ static void poison(struct hz_engine *e, uint32_t b, int rc, const char *what)
 	hz_block_set(&e->totals, blk, HZ_BLK_POISONED);
 	blk->frame = HZ_NONE;
 	hz_stat_add(HZ_STAT_poisoned, 1);
-	hz_log(HZ_ERROR, "store",
-	       "%s of block at %p, slot %u, failed (%m): its content is "
-	       "lost; access raises SIGBUS",
-	       what, addr, blk->slot, rc);
+	if (blk->slot == HZ_NONE)
+		hz_log(HZ_ERROR, "store",
+		       "%s of block at %p failed (%m): access raises SIGBUS",
+		       what, addr, rc);
+	else
+		hz_log(HZ_ERROR, "store",
+		       "%s of block at %p, slot %u, failed (%m): its content "
+		       "is lost; access raises SIGBUS",
+		       what, addr, blk->slot, rc);
 	if (e->fault->poison(e->uffd, addr, HZ_BLOCK_SIZE) < 0)
 		hz_log(HZ_ERROR, "store",
 		       "this kernel cannot poison memory (Linux 6.6 can): "
@@ -175,7 +181,10 @@ static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 
 	fr->xfer = (struct hz_xfer){
 		.buf = hz_frame_addr(e, f), .slot = blk->slot, .tag = f};
+	if (blk->state == HZ_BLK_FILED)
+		hz_file_xfer(e, b, &fr->xfer);
 	if (e->io->submit(w->queue, &fr->xfer) < 0) {
+		hz_file_xfer_done(e, &fr->xfer);
 		hz_frame_set(e, f, HZ_FRAME_FREE);
 		return false;
 	}
@@ -213,7 +222,13 @@ void hz_fill_later(struct hz_engine *e, uint32_t b)
 	wait_for_frame(e, b);
 }
 
-/* Begin to serve block b (ZERO or STORED); false when there is no frame. */
+/* Is there something to read? */
+static bool is_away(const struct hz_block *blk)
+{
+	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_FILED;
+}
+
+/* Begin to serve block b (ZERO, STORED or FILED); false when there is no frame. */
 static bool serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
 	bool zero = e->blk[b].state == HZ_BLK_ZERO, zeros;
@@ -259,7 +274,7 @@ static bool can_serve(const struct hz_engine *e, const struct hz_worker *w)
 		return e->credit > 0 || hz_free_frames(e) ||
 		       e->pages < e->cap;
 	return hz_free_frames(e) &&
-	       (blk->state != HZ_BLK_STORED || w->inflight < e->depth);
+	       (!is_away(blk) || w->inflight < e->depth);
 }
 
 /* True: it waits for nothing any more. */
@@ -269,9 +284,9 @@ static bool serve_waiting(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 
 	if (blk->state == HZ_BLK_PIECES)
 		return hz_pieces_serve(e, w, b);
-	if ((blk->state == HZ_BLK_ZERO || blk->state == HZ_BLK_STORED) &&
+	if ((blk->state == HZ_BLK_ZERO || is_away(blk)) &&
 	    !(blk->flags & HZ_BLKF_NO_ACCESS) &&
-	    (blk->state == HZ_BLK_ZERO || !hz_pieces_wants(e, b)))
+	    (blk->state != HZ_BLK_STORED || !hz_pieces_wants(e, b)))
 		return serve(e, w, b);
 	/* Whatever it is now, who touches it again is told. */
 	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
@@ -306,8 +321,7 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 		uint32_t f;
 
 		if (next[i] >= e->blocks ||
-		    e->blk[next[i]].state != HZ_BLK_STORED ||
-		    hz_pieces_wants(e, next[i])) {
+		    !is_away(&e->blk[next[i]]) || hz_pieces_wants(e, next[i])) {
 			hz_plan_absent(e->plan, next[i]);
 			continue;
 		}
@@ -362,7 +376,8 @@ static void fault_missing(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	struct hz_block *blk = &e->blk[b];
 	bool zero = blk->state == HZ_BLK_ZERO;
 
-	if (!zero && scattered(e, b, page)) {
+	/* A file is read in whole blocks: pieces are a slot's. */
+	if (!zero && scattered(e, b, page) && blk->state == HZ_BLK_STORED) {
 		hz_pieces_fault(e, w, b, page, now);
 		return;
 	}
@@ -439,6 +454,7 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 	switch ((enum hz_block_state)e->blk[b].state) {
 	case HZ_BLK_ZERO:
 	case HZ_BLK_STORED:
+	case HZ_BLK_FILED:
 		fault_missing(e, w, b, page, now);
 		break;
 	case HZ_BLK_PIECES:
@@ -512,7 +528,7 @@ static void read_failed(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 	hz_frame_set(e, f, HZ_FRAME_FREE);
 	if (!(blk->flags & HZ_BLKF_WANTED)) {
 		hz_plan_forget(e->plan, b);
-		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		hz_block_set(&e->totals, blk, hz_file_home(e, b));
 		pthread_cond_broadcast(&e->changed);
 		return;
 	}
@@ -520,7 +536,7 @@ static void read_failed(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 		bool zeros;
 		uint32_t again = hz_frame_take(e, false, &zeros);
 
-		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		hz_block_set(&e->totals, blk, hz_file_home(e, b));
 		if (again != HZ_NONE && start_read(e, w, b, again)) {
 			e->frame[again].tries = (uint8_t)tries;
 			return;
@@ -530,6 +546,34 @@ static void read_failed(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 	poison(e, b, res, "read");
 }
 
+/* Its file was cut: the kernel knows best what is still there of it. */
+static void cut_short(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+	int rc;
+
+	hz_frame_set(e, blk->frame, HZ_FRAME_FREE);
+	blk->frame = HZ_NONE;
+	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
+	rc = hz_file_to_kernel(e, b);
+	if (rc < 0)
+		poison(e, b, rc, "mapping");
+}
+
+/* Is what was read what it should be? Drops the lock. */
+static int check(struct hz_engine *e, uint32_t f, int res)
+{
+	struct hz_frame *fr = &e->frame[f];
+
+	if (res == 0 && !fr->orphan && fr->xfer.fd)
+		res = hz_file_check(e, fr->block, &fr->xfer);
+	else if (res == 0 && !fr->orphan &&
+		 !verified(e, &e->blk[fr->block], f))
+		res = -EBADMSG;
+	hz_file_xfer_done(e, &fr->xfer);
+	return res;
+}
+
 static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 		      int res)
 {
@@ -537,19 +581,23 @@ static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 	uint32_t b = fr->block;
 	struct hz_block *blk = &e->blk[b];
 
-	hz_stat_add(HZ_STAT_store_read, HZ_BLOCK_SIZE);
+	if (!fr->xfer.fd)
+		hz_stat_add(HZ_STAT_store_read, HZ_BLOCK_SIZE);
 	if (!fr->orphan && hz_pieces_in(e, b) && e->pieces.of[b].whole == f) {
 		hz_pieces_whole_done(e, b, res);
 		return;
 	}
-	if (res == 0 && !fr->orphan && !verified(e, blk, f))
-		res = -EBADMSG;
-	if (res < 0)
-		hz_stat_add(HZ_STAT_store_errors, 1);
+	res = check(e, f, res);
 	if (fr->orphan) {
 		hz_fill_orphan(e, f);
 		return;
 	}
+	if (res == -ENODATA) {
+		cut_short(e, b);
+		return;
+	}
+	if (res < 0)
+		hz_stat_add(HZ_STAT_store_errors, 1);
 	if (res < 0) {
 		read_failed(e, w, f, res);
 		return;

@@ -36,6 +36,7 @@
 #include "base/stats.h"
 #include "engine/arena.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 #include "engine/pieces.h"
 
 /* From prepare to parent/child, in the forking thread, which holds the
@@ -233,6 +234,7 @@ void hz_arena_fork_prepare(void)
 	if (!fork_state.held)
 		return;
 	fork_state.store_fd = borrow_store(e);
+	hz_files_lend(e);
 	fork_state.no_row = hz_slots_fork_prepare(e->slots) < 0;
 }
 
@@ -250,6 +252,7 @@ void hz_arena_fork_parent(int pid)
 		hz_slots_fork_parent(e->slots, pid);
 		e->frozen = false;
 		hz_stat_add(HZ_STAT_forks, 1);
+		hz_files_lent();
 		if (fork_state.store_fd >= 0)
 			hz_os.close(fork_state.store_fd);
 	}
@@ -269,10 +272,10 @@ static void adopt_block(struct hz_engine *e, uint32_t b)
 				  HZ_BLKF_WAITING | HZ_BLKF_PINNED);
 	blk->frame = HZ_NONE;
 	if (blk->state == HZ_BLK_READING) {
-		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		hz_block_set(&e->totals, blk, hz_file_home(e, b));
 	} else if (blk->state == HZ_BLK_READY) {
 		hz_plan_forget(e->plan, b);
-		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		hz_block_set(&e->totals, blk, hz_file_home(e, b));
 	}
 }
 
@@ -337,6 +340,7 @@ static void go_native(struct hz_engine *e)
 		e->blk[b].slot = HZ_NONE;
 		e->blk[b].flags &= (uint8_t)~HZ_BLKF_SLOT;
 	}
+	hz_files_abandon(e);
 	__atomic_store_n(&e->phase, HZ_REFUSED, __ATOMIC_RELEASE);
 }
 
@@ -350,6 +354,7 @@ static void restart(struct hz_engine *e)
 	hz_slots_fork_child(e->slots);
 	adopt(e);
 	needed = e->totals.count[HZ_BLK_STORED] ||
+		 e->totals.count[HZ_BLK_FILED] ||
 		 e->totals.count[HZ_BLK_PIECES];
 	if (fork_state.no_row && needed)
 		cannot_read("too many processes share the store");
@@ -357,8 +362,11 @@ static void restart(struct hz_engine *e)
 		go_native(e);
 		return;
 	}
-	if (hz_engine_restart(fork_state.store_fd, fork_state.store_path))
+	if (hz_engine_restart(fork_state.store_fd, fork_state.store_path)) {
+		if (!hz_files_take(e))
+			cannot_read("a mapped file cannot be opened again");
 		return;
+	}
 	if (needed)
 		cannot_read("its engine does not start");
 	go_native(e);

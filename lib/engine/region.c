@@ -17,6 +17,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 #include "engine/pieces.h"
 
 /* Blocks moved in one hold of the lock: about a millisecond. */
@@ -126,6 +127,7 @@ void hz_region_drop(struct hz_engine *e, uint32_t b)
 		hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 		break;
 	case HZ_BLK_STORED:
+	case HZ_BLK_FILED:
 		hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 		break;
 	case HZ_BLK_PIECES:
@@ -175,9 +177,17 @@ static size_t touch_step(struct hz_engine *e, uint32_t b)
 static void bring_in(struct hz_engine *e, uint32_t b)
 {
 	size_t step = touch_step(e, b);
+	char got;
 
-	for (size_t off = 0; step && off < HZ_BLOCK_SIZE; off += step)
-		(void)*(volatile char *)(hz_block_addr(e, b) + off);
+	for (size_t off = 0; step && off < HZ_BLOCK_SIZE; off += step) {
+		char *p = hz_block_addr(e, b) + off;
+
+		/* The file may have been cut. */
+		if (hz_filed(e, b))
+			hz_file_peek(p, &got, 1);
+		else
+			(void)*(volatile char *)p;
+	}
 }
 
 void hz_region_pin(struct hz_engine *e, uint32_t first, uint32_t n, bool now)
@@ -307,20 +317,30 @@ static bool make_native(struct hz_engine *e, uint32_t b)
 	return true;
 }
 
-int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n)
+static int uncapture(struct hz_engine *e, uint32_t b)
 {
-	struct hz_request req = {.op = HZ_REQ_DISARM, .a = first, .n = n};
+	struct hz_request req = {.op = HZ_REQ_DISARM, .a = b, .n = 1};
+	bool done = false;
 
-	for (uint32_t b = first; b < first + n;) {
-		bool done;
-
+	while (!done) {
+		hz_region_pin(e, b, 1, false);
+		if (hz_file_give(e, b))
+			return 0;
 		hz_region_pin(e, b, 1, e->blk[b].state != HZ_BLK_ZERO);
 		hz_lock(&e->lock);
 		done = make_native(e, b);
 		hz_unlock(&e->lock);
-		b += done;
 	}
 	return e->armed ? (int)hz_engine_call(&req) : 0;
+}
+
+int hz_region_uncapture(struct hz_engine *e, uint32_t first, uint32_t n)
+{
+	int rc = 0;
+
+	for (uint32_t b = first; b < first + n && rc == 0; b++)
+		rc = uncapture(e, b);
+	return rc;
 }
 
 bool hz_region_recapture(struct hz_engine *e, uint32_t b)
@@ -329,6 +349,7 @@ bool hz_region_recapture(struct hz_engine *e, uint32_t b)
 	struct hz_request req = {.op = HZ_REQ_ARM, .a = b, .n = 1};
 	bool armed = e->armed, ok;
 
+	hz_file_forget(e, b);
 	/* A passing state: an allocation that wants other parts of the block
 	 * waits. */
 	hz_block_set(&e->totals, &e->blk[b], HZ_BLK_UNMAPPING);

@@ -29,6 +29,7 @@
 #include "engine/arena.h"
 #include "engine/arena_int.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
@@ -166,6 +167,38 @@ static long remap_native(struct hz_engine *e, const struct wish *w)
 	return at;
 }
 
+/* Part of a map of a file, which shall show the file where it grows: the
+ * kernel maps it anew, and what was changed follows. */
+static bool is_file(struct hz_engine *e, const struct wish *w)
+{
+	struct hz_part p = hz_part_inside(e, w->old, w->old_len);
+
+	return inside(e, w) && w->flags & MREMAP_MAYMOVE &&
+	       !(w->flags & MREMAP_DONTUNMAP) &&
+	       hz_file_covers(e, w->old, w->old_len) && !hz_part_odd(e, p);
+}
+
+static long remap_file(struct hz_engine *e, const struct wish *w)
+{
+	size_t len = hz_min(w->old_len, w->new_len);
+	struct wish on = {NULL, w->new_len, w->new_len,
+			  MREMAP_MAYMOVE | MREMAP_FIXED, w->to};
+	long at = hz_file_remap(e, w->old, len, w->new_len);
+
+	if (at >= 0 && w->to) {
+		if (hz_arena_meets(w->to, w->new_len))
+			hz_arena_make_way(
+				e, hz_part_inside(e, w->to, w->new_len), false);
+		on.old = (char *)at;
+		at = raw_mremap(&on);
+		if (at < 0)
+			hz_os.munmap(on.old, w->new_len);
+	}
+	if (at >= 0)
+		hz_arena_unmap_part(e, hz_part_inside(e, w->old, w->old_len));
+	return at;
+}
+
 /* All of one range, and all of it ours. */
 static bool is_whole_range(struct hz_engine *e, const struct wish *w)
 {
@@ -187,9 +220,13 @@ static long remap(struct hz_engine *e, const struct wish *w)
 
 	if (hz_part_hole(e, hz_part_inside(e, w->old, w->old_len)))
 		return -EFAULT;
+	if (is_file(e, w) && (w->to || w->new_len > w->old_len))
+		return remap_file(e, w);
 	if (w->flags & ~MREMAP_MAYMOVE || !hz_arena_owns(w->old) ||
 	    !is_whole_range(e, w))
 		return remap_native(e, w);
+	if (hz_file_covers(e, w->old, w->old_len) && w->new_len > w->old_len)
+		return -ENOMEM; /* in place it cannot grow */
 	p = hz_arena_resize(w->old, w->new_len, w->flags & MREMAP_MAYMOVE);
 	return p ? (long)p : -ENOMEM;
 }

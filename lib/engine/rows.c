@@ -22,10 +22,18 @@ void hz_rows_init(struct hz_engine *e)
 		e->row_stack[e->row_count++] = i;
 }
 
+/* As horizon-stat --tensors names them. */
+static uint32_t kind_of(const struct hz_range *r)
+{
+	if (r->flags & HZ_RANGE_FILE)
+		return 3;
+	return r->kind == HZ_RANGE_MAP ? 2 : 1;
+}
+
 void hz_rows_add(struct hz_engine *e, struct hz_range *r)
 {
 	struct hz_stats_range row = {
-		.kind = r->kind == HZ_RANGE_MAP ? 2 : 1,
+		.kind = kind_of(r),
 		.start = (uintptr_t)e->base +
 			 ((uint64_t)r->first << HZ_UNIT_SHIFT),
 		.bytes = r->bytes,
@@ -65,6 +73,7 @@ static uint32_t pages_in_ram(const struct hz_engine *e, uint32_t b)
 	switch ((enum hz_block_state)e->blk[b].state) {
 	case HZ_BLK_ZERO:
 	case HZ_BLK_STORED:
+	case HZ_BLK_FILED:
 	case HZ_BLK_READING:
 	case HZ_BLK_POISONED:
 		return 0;
@@ -80,7 +89,7 @@ static void refresh(void *arg, struct hz_range *r)
 	uint32_t first = r->first / HZ_UNITS_PER_BLOCK;
 	uint32_t last = (r->first + r->units - 1) / HZ_UNITS_PER_BLOCK;
 	struct hz_stats_range row = {
-		.kind = r->kind == HZ_RANGE_MAP ? 2 : 1,
+		.kind = kind_of(r),
 		.start = (uintptr_t)e->base +
 			 ((uint64_t)r->first << HZ_UNIT_SHIFT),
 		.bytes = r->bytes,

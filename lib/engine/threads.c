@@ -22,6 +22,7 @@
 #include "engine/arena.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
+#include "engine/file_map.h"
 #include "engine/pieces.h"
 
 #define BATCH	       64
@@ -377,7 +378,8 @@ void hz_aux_wait(struct hz_engine *e)
 
 static bool is_out(const struct hz_block *blk)
 {
-	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_ZERO;
+	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_FILED ||
+	       blk->state == HZ_BLK_ZERO;
 }
 
 static long order_once(struct hz_engine *e, uint32_t first, uint32_t n)
@@ -436,6 +438,8 @@ static long carry_out(struct hz_engine *e, struct hz_request *r)
 	case HZ_REQ_RECORD:
 		hz_record_write(e);
 		return 0;
+	case HZ_REQ_FILE:
+		return hz_file_answer(e, r->file);
 	}
 	return -EINVAL;
 }

@@ -16,9 +16,12 @@
  * Of a range that is used all over, STORED blocks become PIECES at a fault and
  * RESIDENT ones when they are to leave; see policy/scatter.h.
  *
+ * A map of a file has FILED blocks in the place of ZERO ones: like STORED, but
+ * in the file, and back there as long as nothing was changed.
+ *
  * Content of a block is in exactly one place that counts: nowhere (ZERO,
- * DEAD), mapped pages (RESIDENT), a frame (STAGED HASHING WRITING READY), or
- * the slot (STORED READING). A READY block's slot holds the same bytes. For
+ * DEAD), mapped pages (RESIDENT), a frame (STAGED HASHING WRITING READY), the
+ * slot (STORED READING) or a file (FILED READING). A READY block's slot holds the same bytes. For
  * PIECES this is true page by page.
  *
  * Pure data: no system call, no lock of its own. The engine's lock guards

@@ -26,6 +26,7 @@ enum hz_range_kind { HZ_RANGE_FREE, HZ_RANGE_MALLOC, HZ_RANGE_MAP };
 enum {
 	HZ_RANGE_WHOLE = 1 << 0, /* own whole blocks whatever the size */
 	HZ_RANGE_STICKY = 1 << 1, /* mlocked: never evicted */
+	HZ_RANGE_FILE = 1 << 2, /* a private map of a file */
 };
 
 #define HZ_RANGE_PACK_MAX ((size_t)16 << 20)

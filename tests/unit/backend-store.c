@@ -464,6 +464,38 @@ static void flags_are_wishes(const struct hz_store_ops *ops)
 	end(ops);
 }
 
+/* Another file than the store ends where it ends. */
+static void another_file(const struct hz_store_ops *ops)
+{
+	struct hz_xfer x;
+	FILE *file = tmpfile();
+
+	begin(ops, 4);
+	cr_assert_not_null(file);
+	paint(mem, 5);
+	cr_assert_eq(fwrite(mem, 1, HZ_BLOCK_SIZE - 100, file),
+	             HZ_BLOCK_SIZE - 100);
+	cr_assert_eq(fflush(file), 0);
+	paint(mem, 6);
+	x = (struct hz_xfer){.buf = mem + HZ_BLOCK_SIZE,
+	                     .fd = fileno(file),
+	                     .at = 4096,
+	                     .len = 8192};
+	cr_assert_eq(once(ops, &x, 3, false), 0);
+	cr_assert_eq(x.done, 8192);
+	paint(mem, 5);
+	cr_assert_eq(memcmp(mem + HZ_BLOCK_SIZE, mem + 4096, 8192), 0);
+	x.len = HZ_BLOCK_SIZE - 4096;
+	cr_assert_eq(once(ops, &x, 3, false), 0);
+	cr_assert_eq(x.done, HZ_BLOCK_SIZE - 4096 - 100, "%u", x.done);
+	cr_assert_eq(memcmp(mem + HZ_BLOCK_SIZE, mem + 4096, x.done), 0);
+	x.at = HZ_BLOCK_SIZE;
+	cr_assert_eq(once(ops, &x, 3, false), 0);
+	cr_assert_eq(x.done, 0);
+	fclose(file);
+	end(ops);
+}
+
 #define EACH_BACKEND(case_)                  \
 	Test(uring, case_, .timeout = 120)   \
 	{                                    \
@@ -480,6 +512,7 @@ static void flags_are_wishes(const struct hz_store_ops *ops)
 
 EACH_BACKEND(blocks_come_back)
 EACH_BACKEND(pieces_of_a_block)
+EACH_BACKEND(another_file)
 EACH_BACKEND(wait_times_out)
 EACH_BACKEND(depth_is_a_limit)
 EACH_BACKEND(fd_wakes_until_drained)

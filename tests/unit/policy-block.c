@@ -34,6 +34,8 @@ Test(policy_block, content_never_skips_a_place)
 	cr_expect(!hz_block_may(HZ_BLK_STAGED, HZ_BLK_WRITING));
 	cr_expect(!hz_block_may(HZ_BLK_WRITING, HZ_BLK_STORED));
 	cr_expect(!hz_block_may(HZ_BLK_STORED, HZ_BLK_RESIDENT));
+	cr_expect(!hz_block_may(HZ_BLK_FILED, HZ_BLK_RESIDENT));
+	cr_expect(!hz_block_may(HZ_BLK_FILED, HZ_BLK_STORED));
 	cr_expect(!hz_block_may(HZ_BLK_READING, HZ_BLK_RESIDENT));
 	cr_expect(!hz_block_may(HZ_BLK_POISONED, HZ_BLK_RESIDENT));
 }
