@@ -182,6 +182,8 @@ void report_members(struct json *j, const struct hz_stats_proc *p,
 	put_mode(j, p);
 	if (*reason)
 		json_string(j, "reason", reason);
+	if (*p->advice)
+		json_string(j, "advice", p->advice);
 	put_counters(j, p, NULL);
 	put_since_lock(j, p);
 }

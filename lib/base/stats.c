@@ -56,6 +56,7 @@ struct identity {
 	char command[sizeof(private_slot.command)];
 	uint32_t mode_fault, mode_io, mode_gpu, unused;
 	char reason[sizeof(private_slot.reason)];
+	char advice[sizeof(private_slot.advice)];
 };
 
 #define IDENTITY_FROM offsetof(struct hz_stats_proc, start_ns)
@@ -320,6 +321,7 @@ void hz_stats_child(void)
 	id.start_ns = hz_os.now();
 	id.start_ticks = own_start_ticks();
 	id.end_ns = 0;
+	id.advice[0] = '\0';
 	if (segment && !claim_and_fill(segment, &id))
 		return;
 	hz_stats_self = &private_slot;
@@ -339,6 +341,17 @@ void hz_stats_mode(enum hz_mode_fault fault, enum hz_mode_io io,
 	write_begin(&slot->seq);
 	store_words(&slot->mode_fault, &id.mode_fault,
 		    sizeof(id) - offsetof(struct identity, mode_fault));
+	write_end(&slot->seq);
+}
+
+void hz_stats_advice(const char *text)
+{
+	struct hz_stats_proc *slot = hz_stats_self;
+	char copy[sizeof(slot->advice)];
+
+	copy_text(copy, sizeof(copy), text);
+	write_begin(&slot->seq);
+	store_words(slot->advice, copy, sizeof(copy));
 	write_end(&slot->seq);
 }
 

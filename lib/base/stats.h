@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define HZ_STATS_MAGIC	 0x315a4854534e5a48ull
-#define HZ_STATS_VERSION 3
+#define HZ_STATS_VERSION 4
 #define HZ_STATS_NAME	 "horizon-stats" /* of the memfd */
 #define HZ_STATS_PROCS	 128
 #define HZ_STATS_RANGES	 2048 /* rows a process; the largest ranges */
@@ -92,6 +92,7 @@ struct hz_stats_proc {
 	char command[64];
 	uint32_t mode_fault, mode_io, mode_gpu, unused;
 	char reason[128]; /* why a mode is off; empty if it is on */
+	char advice[192]; /* what would help; empty if nothing is known */
 	uint64_t cell[HZ_STAT_COUNT];
 	uint64_t lock_ns; /* when the learner locked last; 0 never. Written
 			   * after at_lock, the cells of that moment */
@@ -132,6 +133,9 @@ void hz_stats_child(void);
 
 void hz_stats_mode(enum hz_mode_fault fault, enum hz_mode_io io,
 		   const char *reason);
+
+/* What would help this program, as a sentence; hz-engine only. */
+void hz_stats_advice(const char *text);
 
 /* What the hooks of the CUDA driver do. */
 void hz_stats_mode_gpu(enum hz_mode_gpu gpu);

@@ -230,6 +230,7 @@ bool hz_stats_snapshot(const struct hz_stats_proc *slot,
 	out->seq = 0;
 	out->command[sizeof(out->command) - 1] = '\0';
 	out->reason[sizeof(out->reason) - 1] = '\0';
+	out->advice[sizeof(out->advice) - 1] = '\0';
 	return true;
 }
 

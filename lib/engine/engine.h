@@ -172,6 +172,7 @@ struct hz_engine {
 	struct hz_share share;
 	uint64_t (*page_hash)[HZ_BLOCK_PAGES]; /* by block; of the slot's
 						* pages, 0: not known */
+	uint64_t piece_stall; /* ns; sum for faults on pages */
 	uint32_t lent;	/* of `pages` */
 	int32_t credit; /* single pages */
 

@@ -77,6 +77,7 @@ static void stalled(struct hz_engine *e, uint64_t asked)
 
 	hz_stat_add(HZ_STAT_fault_stall, now - asked);
 	hz_share_stall(&e->share, HZ_SHARE_PIECES, now - asked, now);
+	e->piece_stall += now - asked;
 }
 
 /* ---- out of the frame ---- */

@@ -7,8 +7,10 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include "base/log.h"
 #include "base/os.h"
 #include "base/stats.h"
+#include "engine/arena_int.h"
 #include "engine/engine.h"
 
 #define REFRESH_NS   1000000000ull
@@ -60,10 +62,29 @@ void hz_rows_drop(struct hz_engine *e, struct hz_range *r)
 	r->stats_row = HZ_NONE;
 }
 
+/* The scattered range with most faults in the last second. */
+struct busiest {
+	const struct hz_range *range;
+	uint64_t faults, missing; /* a second; bytes not in RAM */
+};
+
 struct walk {
 	struct hz_engine *e;
 	uint32_t looked;
+	struct busiest busiest;
 };
+
+static void see_faults(struct walk *w, struct hz_range *r, uint64_t resident)
+{
+	uint64_t faults = r->faults - r->faults_seen;
+	uint64_t few = ((uint64_t)w->e->cap << HZ_BLOCK_SHIFT) / 16;
+
+	r->faults_seen = r->faults;
+	if (!r->scatter.scattered || faults <= w->busiest.faults ||
+	    r->bytes - resident < few)
+		return;
+	w->busiest = (struct busiest){r, faults, r->bytes - resident};
+}
 
 static uint32_t pages_in_ram(const struct hz_engine *e, uint32_t b)
 {
@@ -112,6 +133,34 @@ static void refresh(void *arg, struct hz_range *r)
 	row.store_bytes =
 		hz_min(store * HZ_PAGE_SIZE, r->bytes - row.resident_bytes);
 	hz_stats_put_range(r->stats_row, &row);
+	see_faults(w, r, row.resident_bytes);
+}
+
+#define ADVICE_ROUND (64ull << 20)
+
+/* A range that is used all over, of which too little fits: which, why, and what
+ * would do. Said once; the report has the last one. */
+static void advise(struct hz_engine *e, const struct busiest *b,
+		   uint64_t passed)
+{
+	static struct hz_hopeless hopeless;
+	static uint64_t stall_seen;
+	uint64_t stalled = e->piece_stall - stall_seen;
+	uint64_t ram = (uint64_t)e->cap << HZ_BLOCK_SHIFT;
+	char text[192];
+
+	stall_seen = e->piece_stall;
+	if (!hz_hopeless(&hopeless, stalled, passed) || !b->range)
+		return;
+	ram = hz_align_up(ram + b->missing, ADVICE_ROUND);
+	hz_format(text, sizeof(text),
+		  "%B at %p are used all over and %B of them are not in RAM: "
+		  "threads wait for %lu pieces a second; --ram %luM holds all",
+		  b->range->bytes, (void *)hz_range_addr(e, b->range),
+		  b->missing, (unsigned long)b->faults,
+		  (unsigned long)(ram >> 20));
+	hz_log_once(HZ_INFO, "plan", "%s", text);
+	hz_stats_advice(text);
 }
 
 /* The lock that was reported last; a child reports its own. */
@@ -148,7 +197,7 @@ void hz_rows_refresh(struct hz_engine *e)
 {
 	static uint64_t last;
 	struct walk w = {.e = e};
-	uint64_t now = hz_os.now();
+	uint64_t now = hz_os.now(), passed;
 
 	hz_stat_gauge(HZ_STAT_ram_resident, HZ_STAT_ram_peak,
 		      (uint64_t)e->pages << HZ_BLOCK_SHIFT);
@@ -161,9 +210,11 @@ void hz_rows_refresh(struct hz_engine *e)
 	note_lock(e);
 	if (now - last < REFRESH_NS)
 		return;
+	passed = now - last;
 	last = now;
 	hz_stat_gauge(HZ_STAT_store_resident, HZ_STAT_store_peak,
 		      (uint64_t)hz_slots_used(e->slots) << HZ_BLOCK_SHIFT);
 	refresh_learned(e);
 	hz_range_each(e->ranges, refresh, &w);
+	advise(e, &w.busiest, passed);
 }

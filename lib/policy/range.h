@@ -40,6 +40,7 @@ struct hz_range {
 	uint32_t stats_row; /* row in the segment, or HZ_NONE */
 	struct hz_scatter scatter;
 	uint64_t faults, last_fault; /* for horizon-stat --tensors */
+	uint64_t faults_seen;	     /* of `faults`, a second ago */
 };
 
 struct hz_ranges;

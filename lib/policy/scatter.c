@@ -43,6 +43,17 @@ void hz_scatter_streamed(struct hz_scatter *s)
 	add_score(s, SCORE_STREAMED);
 }
 
+#define HOPELESS_SECONDS 10u
+
+bool hz_hopeless(struct hz_hopeless *h, uint64_t stalled, uint64_t passed)
+{
+	if (stalled * 2 < passed)
+		h->seconds = 0;
+	else if (h->seconds < HOPELESS_SECONDS)
+		h->seconds++;
+	return h->seconds == HOPELESS_SECONDS;
+}
+
 /* ---- lists ---- */
 
 /* Before anything is known of a page: it leaves. */

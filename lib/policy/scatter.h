@@ -45,6 +45,14 @@ void hz_scatter_fault(struct hz_scatter *s, unsigned page);
 /* A block in pieces was read from one end to the other after all. */
 void hz_scatter_streamed(struct hz_scatter *s);
 
+/* Does a program spend its time waiting for pieces? Told once a second: by how
+ * much the sum of their stalls (ns, of all threads) has grown, and the time
+ * itself. True after ten seconds in a row with more than half of it. */
+struct hz_hopeless {
+	uint32_t seconds;
+};
+bool hz_hopeless(struct hz_hopeless *h, uint64_t stalled, uint64_t passed);
+
 /* ---- blocks in pieces ---- */
 
 enum hz_pieces_phase {

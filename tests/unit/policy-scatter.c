@@ -118,6 +118,19 @@ Test(scatter, streams_through_pieces_take_it_back)
 	cr_assert_leq(n, 8);
 }
 
+Test(scatter, hopeless_after_ten_seconds)
+{
+	const uint64_t s = 1000000000;
+	struct hz_hopeless h = {0};
+
+	for (unsigned i = 0; i < 9; i++)
+		cr_assert_not(hz_hopeless(&h, s * 9 / 10, s));
+	cr_assert(hz_hopeless(&h, s * 9 / 10, s));
+	cr_assert(hz_hopeless(&h, 3 * s, s));
+	cr_assert_not(hz_hopeless(&h, s / 4, s));
+	cr_assert_not(hz_hopeless(&h, s, s));
+}
+
 /* ---- how much ---- */
 
 static struct hz_pieces piece(void)
