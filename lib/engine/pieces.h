@@ -101,6 +101,9 @@ void hz_pieces_adopt(struct hz_engine *e, uint32_t b);
 bool hz_pieces_enough(const struct hz_engine *e);
 /* One step of eviction; drops the lock. False: nothing to do. hz-engine. */
 bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w);
+/* Submit what found the queue full; also while a fork is near. True: some.
+ * hz-engine. */
+bool hz_pieces_write_on(struct hz_engine *e, struct hz_worker *w);
 /* Until there is credit again. hz-engine; drops the lock. */
 void hz_pieces_balance(struct hz_engine *e, struct hz_worker *w);
 /* Out with all of block b that is not being used. hz-engine. */

@@ -344,6 +344,20 @@ static bool write_run(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	return true;
 }
 
+/* Of [first, first + n) the slot gets what the frame has. What was written only
+ * to fill a gap may have come back to the program meanwhile: the hash that is
+ * known is that of the content before. */
+static void note_run(struct hz_engine *e, uint32_t b, unsigned first,
+		     unsigned n)
+{
+	struct hz_page_map *dirty = &e->pieces.of[b].dirty;
+
+	for (unsigned i = first; i < first + n; i++)
+		if (!hz_pmap_has(dirty, i))
+			e->page_hash[b][i] = 0;
+	hz_pmap_fill(dirty, first, n, false);
+}
+
 /* As many writes of block b as the queue takes. */
 static bool write_some(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
@@ -355,7 +369,7 @@ static bool write_some(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 
 		if (!write_run(e, w, b, first, n))
 			break;
-		hz_pmap_fill(&p->dirty, first, n, false);
+		note_run(e, b, first, n);
 		any = true;
 	}
 	return any;
@@ -496,13 +510,14 @@ void hz_pieces_write_done(struct hz_engine *e, struct hz_worker *w,
 
 /* ---- steps ---- */
 
-/* What could not be submitted when it was flushed. */
-static bool go_on_writing(struct hz_engine *e, struct hz_worker *w)
+bool hz_pieces_write_on(struct hz_engine *e, struct hz_worker *w)
 {
 	uint32_t b = hz_pieces_first(&e->pieces, HZ_PIECES_WRITING);
+	bool any = false;
 
-	return b != HZ_NONE && !hz_pmap_empty(&e->pieces.of[b].dirty) &&
-	       write_some(e, w, b);
+	for (; b != HZ_NONE; b = e->pieces.of[b].next - 1)
+		any |= write_some(e, w, b);
+	return any;
 }
 
 static bool may_flush(const struct hz_engine *e, uint32_t b)
@@ -525,7 +540,7 @@ bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w)
 
 	if (e->frozen || e->no_evict)
 		return false;
-	if (go_on_writing(e, w))
+	if (hz_pieces_write_on(e, w))
 		return true;
 	if (w->inflight >= 2 * e->depth - 1)
 		return false;
