@@ -338,6 +338,8 @@ long hz_region_move(struct hz_engine *e, uint32_t from, uint32_t to,
 void hz_engine_used(struct hz_engine *e, uint32_t b, enum hz_access how,
 		    uint64_t now);
 void hz_engine_unused(struct hz_engine *e, uint32_t b);
+/* The same for a use that is not the plan's: of a block in pieces. */
+void hz_engine_seen(uint32_t b, enum hz_access how, uint64_t now);
 /* Begin the file that the knob trace_file names, if it does; what is wrong
  * with it is said, and the program goes on without. In hz-aux. */
 void hz_record_open(struct hz_engine *e, bool child);

@@ -283,7 +283,7 @@ bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	return true;
 }
 
-/* Pages are counted alone: to be in pieces is what makes them many. */
+/* For horizon-stat --tensors. */
 static void note(struct hz_engine *e, struct hz_range *r, uint64_t now)
 {
 	if (!r)
@@ -314,6 +314,9 @@ void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		return;
 	}
 	note(e, range_at(e, b, page), now);
+	hz_engine_seen(b, hz_pmap_has(&p->held, page) ? HZ_ACCESS_SOFT
+						      : HZ_ACCESS_DEMAND,
+		       now);
 	if (!hz_pmap_has(&p->held, page)) {
 		hz_stat_add(HZ_STAT_fault_demand, 1);
 		hz_stat_add(HZ_STAT_piece_faults, 1);

@@ -162,15 +162,20 @@ static void add(const struct hz_tf_event *event)
 		give_up(rc);
 }
 
-void hz_engine_used(struct hz_engine *e, uint32_t b, enum hz_access how,
-		    uint64_t now)
+void hz_engine_seen(uint32_t b, enum hz_access how, uint64_t now)
 {
-	hz_plan_access(e->plan, b, how, now);
 	if (hz_unlikely(rec.on))
 		add(&(struct hz_tf_event){.kind = HZ_TF_FAULT,
 					  .now = now - rec.began,
 					  .id = b,
 					  .how = how});
+}
+
+void hz_engine_used(struct hz_engine *e, uint32_t b, enum hz_access how,
+		    uint64_t now)
+{
+	hz_plan_access(e->plan, b, how, now);
+	hz_engine_seen(b, how, now);
 }
 
 void hz_engine_unused(struct hz_engine *e, uint32_t b)
