@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -136,6 +137,7 @@ static int uffd_copy(int fd, void *dst, void *src, size_t len)
 }
 
 #define MOVE_TRIES 2000
+#define UNDO_TRIES 10000 /* a millisecond each */
 
 /* Move as much as goes. The kernel moves what it can and then says EAGAIN
  * with the bytes done; the next call names what is in the way. A bare EAGAIN
@@ -205,9 +207,14 @@ static int uffd_move_holes(int fd, void *dst, void *src, size_t len)
 	int rc = move_some(fd, dst, src, len, UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES,
 			   &done);
 
-	if (rc < 0)
-		move_some(fd, src, dst, len, UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES,
-			  &back);
+	/* The tables are there and nobody else moves these pages: whatever is
+	 * in the way passes. */
+	for (unsigned i = 0; rc < 0 && i < UNDO_TRIES; i++) {
+		if (move_some(fd, src, dst, len,
+			      UFFDIO_MOVE_MODE_ALLOW_SRC_HOLES, &back) == 0)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
 	return rc;
 }
 

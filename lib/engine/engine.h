@@ -355,6 +355,10 @@ void hz_record_write(struct hz_engine *e);
  * then says ALL. `addr` is a block's or a frame's. */
 enum hz_pages { HZ_PAGES_NONE, HZ_PAGES_SOME, HZ_PAGES_ALL };
 enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge);
+/* Each page by itself, by /proc/PID/pagemap: in RAM or swapped out. False: it
+ * cannot be read. */
+bool hz_pages_map(const struct hz_engine *e, const char *addr,
+		  struct hz_page_map *there);
 
 /* ---- census.c ---- */
 /* Arm the region and, unless that is known (in a forked child), find out which

@@ -118,16 +118,24 @@ static bool anyone_shares(struct hz_engine *e)
 	return shared;
 }
 
-/* Only where there are pages: a missing one would be a fault of ours. */
-static int make_exclusive(char *addr, const struct hz_page_map *pages)
+/* Only where there are pages: a missing one would be a fault of ours. The
+ * program may have discarded some by a system call that we did not see. */
+static int make_exclusive(const struct hz_engine *e, char *addr,
+			  const struct hz_page_map *pages)
 {
+	struct hz_page_map there, gone = {{0}};
 	unsigned n, first;
 	int rc = 0;
 
-	if (!pages)
-		return hz_os.madvise(addr, HZ_BLOCK_SIZE, MADV_POPULATE_WRITE);
-	first = hz_pmap_run(pages, 0, &n);
-	for (; n && rc == 0; first = hz_pmap_run(pages, first + n, &n))
+	if (!hz_pages_map(e, addr, &there))
+		return pages ? -ENOENT
+			     : hz_os.madvise(addr, HZ_BLOCK_SIZE,
+					     MADV_POPULATE_WRITE);
+	if (pages)
+		gone = hz_pmap_without(&there, pages);
+	there = hz_pmap_without(&there, &gone);
+	first = hz_pmap_run(&there, 0, &n);
+	for (; n && rc == 0; first = hz_pmap_run(&there, first + n, &n))
 		rc = hz_os.madvise(addr + first * HZ_PAGE_SIZE,
 				   n * HZ_PAGE_SIZE, MADV_POPULATE_WRITE);
 	return rc;
@@ -141,7 +149,7 @@ bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
 
 	hz_unlock(&e->lock);
 	if (!shared || hz_budget_leaves(HZ_BLOCK_SIZE))
-		rc = make_exclusive(hz_block_addr(e, b), pages);
+		rc = make_exclusive(e, hz_block_addr(e, b), pages);
 	hz_lock(&e->lock);
 	if (rc == 0)
 		e->blk[b].fork_gen = e->fork_gen;

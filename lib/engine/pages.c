@@ -35,6 +35,26 @@ static enum hz_pages by_mincore(char *addr)
 	return verdict(n);
 }
 
+#define PM_PRESENT (1ull << 63)
+#define PM_SWAPPED (1ull << 62)
+
+bool hz_pages_map(const struct hz_engine *e, const char *addr,
+		  struct hz_page_map *there)
+{
+	uint64_t entry[PAGES];
+	off_t at = (off_t)((uintptr_t)addr / HZ_PAGE_SIZE * sizeof(entry[0]));
+
+	if (e->pagemap < 0 ||
+	    hz_os.pread(e->pagemap, entry, sizeof(entry), at) !=
+		    (ssize_t)sizeof(entry))
+		return false;
+	*there = (struct hz_page_map){{0}};
+	for (unsigned i = 0; i < PAGES; i++)
+		if (entry[i] & (PM_PRESENT | PM_SWAPPED))
+			hz_pmap_add(there, i);
+	return true;
+}
+
 enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge)
 {
 	struct page_region r;

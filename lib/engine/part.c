@@ -13,6 +13,7 @@
 #include "engine/arena.h"
 #include "engine/arena_int.h"
 #include "engine/engine.h"
+#include "engine/pieces.h"
 
 struct hz_part hz_part_inside(struct hz_engine *e, void *addr, size_t len)
 {
@@ -74,7 +75,9 @@ enum hz_block_state hz_part_state(struct hz_engine *e, uint32_t b)
 
 void hz_part_touch(struct hz_engine *e, char *from, char *to)
 {
-	for (char *p = from; p < to; p += HZ_BLOCK_SIZE)
+	for (char *p = from; p < to;
+	     p += hz_pieces_in(e, block_at(e, p)) ? HZ_PAGE_SIZE
+						  : HZ_BLOCK_SIZE)
 		(void)*(volatile char *)p;
 }
 

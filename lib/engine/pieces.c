@@ -129,6 +129,9 @@ bool hz_pieces_wants(struct hz_engine *e, uint32_t b)
 {
 	struct hz_range *r = NULL;
 
+	/* Without it nobody knows what a frame of single pages holds. */
+	if (e->pagemap < 0)
+		return false;
 	for (uint32_t u = 0; !r && u < HZ_UNITS_PER_BLOCK; u++)
 		r = hz_range_at(e->ranges, b * HZ_UNITS_PER_BLOCK + u);
 	return r && r->scatter.scattered;
@@ -249,6 +252,12 @@ static void become_resident(struct hz_engine *e, uint32_t b)
 	struct hz_block *blk = &e->blk[b];
 
 	hz_pieces_leave(&e->pieces, b);
+	if (!hz_pieces_credit(e, 0, true) || !e->lent) {
+		/* An overdraft, and nothing to lend: above the budget. */
+		e->lent++;
+		e->pages++;
+		e->credit += (int32_t)HZ_BLOCK_PAGES;
+	}
 	e->lent--; /* its pages count as a block's again */
 	blk->hash[0] = blk->hash[1] = 0;
 	hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);

@@ -7,7 +7,6 @@
 #endif
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -48,27 +47,27 @@ static void poison(struct hz_engine *e, uint32_t b, unsigned first, unsigned n,
 	e->credit -= (int32_t)n;
 }
 
-/* Map copies of the pages at src; what is mapped already stays as it is. */
-static void copy_run(struct hz_engine *e, uint32_t b, unsigned first,
+/* Map copies of the pages at src; what is mapped already stays as it is. False:
+ * the kernel has no memory; all is as it was, or some of it is mapped and not
+ * counted: that is found out when it is tried again. */
+static bool copy_run(struct hz_engine *e, uint32_t b, unsigned first,
 		     unsigned n, char *src)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
-	struct timespec ms = {.tv_nsec = 1000000};
-	int rc = -ENOMEM;
+	int rc = e->fault->copy(e->uffd, page_addr(e, b, first), src,
+				n * HZ_PAGE_SIZE);
 
-	for (unsigned i = 0; rc == -ENOMEM && i < 1000; i++) {
-		rc = e->fault->copy(e->uffd, page_addr(e, b, first), src,
-				    n * HZ_PAGE_SIZE);
-		if (rc == -ENOMEM)
-			nanosleep(&ms, NULL);
-	}
+	if (rc == -ENOMEM)
+		return false;
 	hz_pmap_fill(&p->wanted, first, n, false);
 	if (rc < 0) {
-		poison(e, b, first, n, rc);
-		return;
+		for (unsigned i = first; i < first + n; i++)
+			poison(e, b, i, 1, rc);
+		return true;
 	}
 	hz_pieces_here(&e->pieces, b, first, n, true);
 	e->credit -= (int32_t)n;
+	return true;
 }
 
 static void stalled(struct hz_engine *e, uint64_t asked)
@@ -82,13 +81,15 @@ static void stalled(struct hz_engine *e, uint64_t asked)
 
 /* ---- out of the frame ---- */
 
-static void map_held(struct hz_engine *e, uint32_t b, unsigned first,
+static bool map_held(struct hz_engine *e, uint32_t b, unsigned first,
 		     unsigned n)
 {
 	char *src = hz_frame_addr(e, e->blk[b].frame) + first * HZ_PAGE_SIZE;
 
+	if (!copy_run(e, b, first, n, src))
+		return false;
 	hz_pieces_held(&e->pieces, b, first, n, false);
-	copy_run(e, b, first, n, src);
+	return true;
 }
 
 /* The kind of credit is of no matter: the frame gives its pages back later. */
@@ -103,8 +104,7 @@ static bool put_back(struct hz_engine *e, uint32_t b, unsigned first,
 	hz_stat_add(HZ_STAT_piece_soft, 1);
 	hz_stat_add(HZ_STAT_fault_prefetched, 1);
 	hz_pieces_used(&e->pieces, b, first, n);
-	map_held(e, b, first, n);
-	return true;
+	return map_held(e, b, first, n);
 }
 
 void hz_pieces_put_back(struct hz_engine *e, uint32_t b)
@@ -112,8 +112,8 @@ void hz_pieces_put_back(struct hz_engine *e, uint32_t b)
 	struct hz_pieces *p = &e->pieces.of[b];
 	unsigned n, first = hz_pmap_run(&p->held, 0, &n);
 
-	for (; n; first = hz_pmap_run(&p->held, first, &n))
-		map_held(e, b, first, n);
+	while (n && map_held(e, b, first, n))
+		first = hz_pmap_run(&p->held, first, &n);
 	hz_pieces_settle(e, b);
 }
 
@@ -230,6 +230,13 @@ static bool serve_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	return hz_pieces_read_whole(e, w, b);
 }
 
+/* Something else happened to the block meanwhile: who waits for it is told. */
+static void look_again(struct hz_engine *e, uint32_t b)
+{
+	memset(&e->pieces.of[b].wanted, 0, sizeof(e->pieces.of[b].wanted));
+	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
+}
+
 /* Bring in `page`, which nobody is bringing in. */
 static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		       unsigned page, uint64_t asked)
@@ -239,9 +246,14 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	unsigned n = hz_pieces_span(p, page);
 	bool whole = n == HZ_BLOCK_PAGES || (r && !r->scatter.scattered);
 
-	if (whole && serve_whole(e, w, b)) {
+	if (whole && !p->single && serve_whole(e, w, b)) {
+		r = range_at(e, b, page); /* the lock may have been dropped */
 		if (r)
 			hz_scatter_streamed(&r->scatter);
+		if (e->blk[b].state != HZ_BLK_PIECES) {
+			look_again(e, b);
+			return true;
+		}
 		if (!hz_pmap_has(&p->held, page)) {
 			hz_pmap_remove(&p->wanted, page);
 			return true;
@@ -280,6 +292,8 @@ bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		else if (!serve_page(e, w, b, page, blk->wanted_ns))
 			return false;
 	}
+	if (blk->state != HZ_BLK_PIECES)
+		look_again(e, b);
 	return true;
 }
 
@@ -345,8 +359,9 @@ static bool take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
 	for (unsigned i = first; i < first + n; i++) {
 		uint64_t h = hz_page_hash(src + (i - first) * HZ_PAGE_SIZE);
 
-		good = good && (!known[i] || known[i] == h);
-		known[i] = h;
+		if (!known[i])
+			known[i] = h;
+		good = good && known[i] == h;
 	}
 	return good;
 }
@@ -357,39 +372,63 @@ static void moved_in(unsigned n)
 	hz_stat_add(HZ_STAT_move_in_bytes, n * HZ_PAGE_SIZE);
 }
 
-/* Those of [first, first + n) that came in by another way stay so. */
-static void map_read(struct hz_engine *e, uint32_t b, unsigned first,
+static bool map_stored(struct hz_engine *e, uint32_t b, unsigned first,
+		       unsigned n, char *src)
+{
+	return take_hashes(e, b, first, n, src) && copy_run(e, b, first, n, src);
+}
+
+/* Those of [first, first + n) that came in by another way stay so. False: not
+ * all could be mapped; who waits for one tries again. */
+static bool map_read(struct hz_engine *e, uint32_t b, unsigned first,
 		     unsigned n, char *src)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
+	bool all = true;
 
 	for (unsigned i = first; i < first + n;) {
 		unsigned run = stored_run(p, i, first + n - i);
 
-		if (run)
-			copy_run(e, b, i, run,
-				 src + (i - first) * HZ_PAGE_SIZE);
+		if (run && !map_stored(e, b, i, run,
+				       src + (i - first) * HZ_PAGE_SIZE))
+			all = false;
 		i += run ? run : 1;
 	}
+	return all;
+}
+
+/* Of a longer piece only the page that a thread waits for is tried again; who
+ * waits for others of it asks for them. */
+static bool try_again(struct hz_engine *e, struct hz_worker *w,
+		      struct hz_piece_io *io, int res)
+{
+	bool piece = io->n > 1;
+
+	if (!piece && (res == -EBADMSG || ++io->tries >= READ_TRIES))
+		return false;
+	e->pieces.of[io->block].run_count = 0;
+	e->fault->wake(e->uffd, page_addr(e, io->block, io->first + 1u),
+		       (io->n - 1u) * HZ_PAGE_SIZE);
+	io->n = 1;
+	return true;
 }
 
 static void read_failed(struct hz_engine *e, struct hz_worker *w,
 			struct hz_piece_io *io, int res)
 {
 	uint32_t b = io->block;
-	unsigned first = io->first, n = io->n;
+	unsigned page = io->first;
 
 	hz_stat_add(HZ_STAT_store_errors, 1);
-	if (res != -EBADMSG && io->tries + 1u < READ_TRIES) {
-		io->tries++;
+	if (try_again(e, w, io, res)) {
 		if (submit(e, w, io))
 			return;
+		e->fault->wake(e->uffd, page_addr(e, b, page), HZ_PAGE_SIZE);
 	} else {
 		hz_piece_io_put(e, io);
+		if (stored_run(&e->pieces.of[b], page, 1))
+			poison(e, b, page, 1, res);
 	}
-	for (unsigned i = first; i < first + n; i++)
-		if (stored_run(&e->pieces.of[b], i, 1))
-			poison(e, b, i, 1, res);
 	hz_pieces_settle(e, b);
 }
 
@@ -415,7 +454,10 @@ void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
 		read_failed(e, w, io, res);
 		return;
 	}
-	map_read(e, b, io->first, io->n, io->xfer.buf);
+	if (!map_read(e, b, io->first, io->n, io->xfer.buf)) {
+		hz_pmap_add(&e->pieces.of[b].wanted, io->first);
+		hz_fill_later(e, b);
+	}
 	moved_in(io->n);
 	stalled(e, io->asked);
 	hz_piece_io_put(e, io);
@@ -431,10 +473,11 @@ void hz_pieces_whole_done(struct hz_engine *e, uint32_t b, int res)
 	unsigned before = p->n_here;
 
 	p->whole = HZ_NONE;
-	if (res == 0)
-		map_read(e, b, 0, HZ_BLOCK_PAGES, hz_frame_addr(e, f));
-	else
+	if (res < 0)
 		hz_stat_add(HZ_STAT_store_errors, 1);
+	/* What is wrong with it is found out page by page. */
+	p->single = res < 0 ||
+		    !map_read(e, b, 0, HZ_BLOCK_PAGES, hz_frame_addr(e, f));
 	/* Who waited for it and still has nothing tries again by itself. */
 	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
 	hz_frame_set(e, f, HZ_FRAME_FREE);

@@ -10,8 +10,6 @@
 #endif
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -86,22 +84,6 @@ static void leave(struct hz_engine *e, uint32_t b)
 
 /* ---- to the frame ---- */
 
-/* Which pages of the frame are there. */
-static struct hz_page_map pages_of(const struct hz_engine *e, uint32_t f)
-{
-	unsigned char there[HZ_BLOCK_PAGES];
-	struct hz_page_map m = {{0}};
-	int saved = errno;
-
-	if (syscall(SYS_mincore, hz_frame_addr(e, f), HZ_BLOCK_SIZE, there) < 0)
-		memset(there, 0, sizeof(there));
-	errno = saved;
-	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
-		if (there[i] & 1)
-			hz_pmap_add(&m, i);
-	return m;
-}
-
 /* A page that was mapped and did not come along: the program discarded it by
  * a system call that we did not see. Zeros are what it must read. */
 static void replace_lost(struct hz_engine *e, uint32_t b,
@@ -171,7 +153,8 @@ static bool stage(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		passed(e, b);
 		return false;
 	}
-	p->frame = pages_of(e, f);
+	if (!hz_pages_map(e, hz_frame_addr(e, f), &p->frame))
+		p->frame = before;
 	p->huge = false;
 	e->frame[f].block = b;
 	e->blk[b].frame = f;

@@ -25,12 +25,15 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
+#include "base/log.h"
 #include "base/os.h"
 #include "engine/engine.h"
 
 #define PM_EXCLUSIVE (1ull << 56)
 #define PM_PRESENT   (1ull << 63)
+#define UNDO_TRIES   10000 /* a millisecond each */
 
 static bool all_shared(const struct hz_engine *e, const char *addr)
 {
@@ -51,8 +54,20 @@ static bool all_shared(const struct hz_engine *e, const char *addr)
  * did not come along; nothing is missing until it is armed again. */
 static void undo(struct hz_engine *e, char *addr)
 {
-	if (e->fault->take(addr, e->side, HZ_BLOCK_SIZE) == 0)
-		e->fault->arm(e->uffd, addr, HZ_BLOCK_SIZE);
+	int rc = -EAGAIN;
+
+	for (unsigned i = 0; rc < 0 && i < UNDO_TRIES; i++) {
+		rc = e->fault->take(addr, e->side, HZ_BLOCK_SIZE);
+		if (rc < 0)
+			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	if (rc == 0)
+		rc = e->fault->arm(e->uffd, addr, HZ_BLOCK_SIZE);
+	if (rc < 0)
+		hz_log(HZ_ERROR, "fork",
+		       "block at %p could not be put back (%m): raise "
+		       "vm.max_map_count",
+		       addr, rc);
 }
 
 static int take_to(struct hz_engine *e, char *addr, char *frame)

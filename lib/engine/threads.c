@@ -207,9 +207,16 @@ static bool short_of_frames(const struct hz_engine *e)
  * goes on above the budget rather than not at all. */
 static void relieve(struct hz_engine *e, struct hz_worker *w)
 {
-	if (!e->waiting || e->writing || hz_free_frames(e) || e->frozen)
+	if (!e->waiting || e->writing || e->frozen)
 		return;
 	if (e->reader.inflight || w->inflight)
+		return;
+	/* Frames that are kept for whole blocks are no reason to wait. */
+	if (e->waiting_pieces && hz_pieces_credit(e, 1, true)) {
+		hz_fill_waiting(e, w);
+		return;
+	}
+	if (hz_free_frames(e))
 		return;
 	if (!hz_frames_grow(e, 1, true))
 		return;

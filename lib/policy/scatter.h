@@ -80,6 +80,7 @@ struct hz_pieces {
 	uint8_t phase;	   /* enum hz_pieces_phase */
 	bool huge;	   /* the frame holds one huge page */
 	bool failed;	   /* WRITING: a write failed */
+	bool single;	   /* a read of all of it failed: pages alone */
 };
 
 struct hz_pieces_list {
