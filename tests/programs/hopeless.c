@@ -11,13 +11,14 @@
 int main(int argc, char **argv)
 {
 	size_t len = argc > 2 ? strtoul(argv[1], NULL, 10) << 20 : 0;
-	time_t end = time(NULL) + (argc > 2 ? atoi(argv[2]) : 0);
+	time_t end;
 	uint64_t x = 88172645463325252u, sum = 0;
 	char *p = malloc(len);
 
 	if (!p || !len)
 		return 1;
 	memset(p, 1, len);
+	end = time(NULL) + atoi(argv[2]);
 	while (time(NULL) <= end) {
 		x ^= x << 13;
 		x ^= x >> 7;

@@ -152,8 +152,8 @@ static void finish(const struct gemm *g, int i, int j, int n, float *sum)
 static void gemm_square(const struct gemm *g, struct block *b, int cols,
                         float *scratch)
 {
-	pair *pa = (pair *)scratch, *pb = pa + GEMM_M * PAIRS;
-	float *sums = (float *)(pb + GEMM_WIDE * PAIRS);
+	pair *pa = (pair *)(void *)scratch, *pb = pa + GEMM_M * PAIRS;
+	float *sums = (float *)(void *)(pb + GEMM_WIDE * PAIRS);
 
 	for (b->k = 0; b->k < g->k; b->k += GEMM_K) {
 		b->terms = least(g->k - b->k, GEMM_K);
