@@ -90,6 +90,18 @@ Test(scatter, streams_are_not)
 	cr_assert_not(after_streams(2, false));
 }
 
+/* Two of three faults inside: small tensors, and threads that share each. */
+Test(scatter, small_tensors_are_not)
+{
+	struct hz_scatter s = {0};
+
+	srand(6);
+	for (unsigned i = 0; i < 30000; i++) {
+		hz_scatter_fault(&s, rand() % 3 ? 100 : 0);
+		cr_assert_not(s.scattered);
+	}
+}
+
 Test(scatter, random_faults_are)
 {
 	struct hz_scatter s = {0};
