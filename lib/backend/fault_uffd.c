@@ -16,14 +16,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "backend/fault.h"
 #include "backend/uffd_abi.h"
 #include "base/os.h"
+#include "base/raw.h"
 #include "base/util.h"
 
 #define PROBE_BYTES HZ_BLOCK_SIZE
@@ -221,13 +220,11 @@ static int uffd_move_holes(int fd, void *dst, void *src, size_t len)
 /* mremap(2); MREMAP_DONTUNMAP is Linux 5.7. */
 static int uffd_take(void *dst, void *src, size_t len)
 {
-	int saved = errno, rc = 0;
+	long at = hz_syscall(SYS_mremap, src, len, len,
+			     MREMAP_MAYMOVE | MREMAP_FIXED | 4 /* DONTUNMAP */,
+			     dst);
 
-	if (syscall(SYS_mremap, src, len, len,
-		    MREMAP_MAYMOVE | MREMAP_FIXED | 4 /* DONTUNMAP */, dst) < 0)
-		rc = -errno;
-	errno = saved;
-	return rc;
+	return at < 0 ? (int)at : 0;
 }
 
 static int uffd_zero_page(int fd, void *page)

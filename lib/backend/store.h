@@ -7,8 +7,8 @@
  * slots; shared by all threads). A `struct hz_queue` belongs to one thread:
  * it submits transfers of blocks and of pieces of them, and waits for their
  * completions and for readable file descriptors (the userfaultfd, a wake-up
- * eventfd) in one place. Backends: store_uring.c, store_threads.c; each is probed with a real
- * transfer before it is believed.
+ * eventfd) in one place. Backends: store_uring.c, store_threads.c; each is
+ * probed with a real transfer before it is believed.
  *
  * A transfer is finished only when all its bytes have moved: short
  * completions are continued by the backend, EINTR and EAGAIN are retried,

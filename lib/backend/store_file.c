@@ -32,15 +32,7 @@
 #include "base/knobs.h"
 #include "base/log.h"
 #include "base/os.h"
-
-#define SYS(...)                                \
-	({                                      \
-		int keep_ = errno;              \
-		long r_ = syscall(__VA_ARGS__); \
-		r_ = r_ < 0 ? -errno : r_;      \
-		errno = keep_;                  \
-		r_;                             \
-	})
+#include "base/raw.h"
 
 #define REMEDY                                                        \
 	"give --store a directory, file or block device that can be " \
@@ -74,7 +66,7 @@ static int look(struct place *p)
 		return 0;
 	if (fd < 0)
 		return fd;
-	err = SYS(SYS_fstat, fd, &st);
+	err = hz_syscall(SYS_fstat, fd, &st);
 	hz_os.close(fd);
 	if (!err)
 		p->type = st.st_mode & S_IFMT;
@@ -100,7 +92,7 @@ static int open_unlinked(const char *dir)
 				0600);
 	}
 	if (fd >= 0)
-		SYS(SYS_unlinkat, AT_FDCWD, name, 0);
+		hz_syscall(SYS_unlinkat, AT_FDCWD, name, 0);
 	return fd;
 }
 
@@ -130,14 +122,14 @@ static int open_place(struct place *p)
 		p->fd = -EINVAL;
 	}
 	if (p->fd >= 0 && p->type != S_IFDIR &&
-	    SYS(SYS_flock, p->fd, LOCK_EX | LOCK_NB) < 0) {
+	    hz_syscall(SYS_flock, p->fd, LOCK_EX | LOCK_NB) < 0) {
 		hz_os.close(p->fd);
 		p->fd = -EBUSY;
 	}
 	/* Held shared from here on: a forked child's own description can have
 	 * it too, and a newcomer, who asks for it alone, cannot. */
 	if (p->fd >= 0 && p->type != S_IFDIR)
-		SYS(SYS_flock, p->fd, LOCK_SH | LOCK_NB);
+		hz_syscall(SYS_flock, p->fd, LOCK_SH | LOCK_NB);
 	return p->fd < 0 ? p->fd : 0;
 }
 
@@ -147,7 +139,7 @@ int hz_store_reopen(const struct hz_store *store, const char *path)
 	int fd = hz_os.open(path, flags, 0);
 
 	if (fd >= 0)
-		SYS(SYS_flock, fd, LOCK_SH | LOCK_NB);
+		hz_syscall(SYS_flock, fd, LOCK_SH | LOCK_NB);
 	return fd;
 }
 
@@ -215,7 +207,7 @@ static uint64_t size_limit(void)
 {
 	struct rlimit lim;
 
-	if (SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim) < 0 ||
+	if (hz_syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &lim) < 0 ||
 	    lim.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
 	return lim.rlim_cur;
@@ -233,9 +225,9 @@ static int measure(const struct place *p, uint64_t *now, uint64_t *room)
 		*room = *now;
 		return err < 0 ? err : 0;
 	}
-	err = SYS(SYS_fstat, p->fd, &st);
+	err = hz_syscall(SYS_fstat, p->fd, &st);
 	if (!err)
-		err = SYS(SYS_fstatfs, p->fd, &fs);
+		err = hz_syscall(SYS_fstatfs, p->fd, &fs);
 	if (err)
 		return err;
 	if (fs.f_type == TMPFS_MAGIC)
@@ -274,7 +266,7 @@ static int grow(int fd, uint64_t now, uint32_t *slots)
 	while (*slots && (uint64_t)*slots << HZ_BLOCK_SHIFT > now) {
 		off_t len = (off_t)*slots << HZ_BLOCK_SHIFT;
 
-		err = SYS(SYS_ftruncate, fd, len);
+		err = hz_syscall(SYS_ftruncate, fd, len);
 		if (err != -EFBIG)
 			break;
 		*slots /= 2; /* more than this file system's files hold */
@@ -327,12 +319,12 @@ static int size_store(struct hz_store *s, const struct place *p, uint64_t size,
 
 static int set_direct(int fd, bool on)
 {
-	int flags = SYS(SYS_fcntl, fd, F_GETFL);
+	int flags = hz_syscall(SYS_fcntl, fd, F_GETFL);
 
 	if (flags < 0)
 		return flags;
 	flags = on ? flags | O_DIRECT : flags & ~O_DIRECT;
-	return SYS(SYS_fcntl, fd, F_SETFL, flags);
+	return hz_syscall(SYS_fcntl, fd, F_SETFL, flags);
 }
 
 static void go_buffered(struct hz_store *s, const char *path)
@@ -359,7 +351,7 @@ static int find_align(struct hz_store *s, const char *path)
 		go_buffered(s, path);
 		return 0;
 	}
-	if (SYS(SYS_statx, s->fd, "", AT_EMPTY_PATH, WANT_DIOALIGN, &x) < 0 ||
+	if (hz_syscall(SYS_statx, s->fd, "", AT_EMPTY_PATH, WANT_DIOALIGN, &x) < 0 ||
 	    !(x.mask & WANT_DIOALIGN))
 		return 0; /* before Linux 6.1: the trial will tell */
 	align = hz_max(x.mem_align, x.offset_align);

@@ -17,16 +17,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 #include "base/log.h"
+#include "base/raw.h"
 #include "base/util.h"
-
-#define SYS(...)                                \
-	({                                      \
-		int keep_ = errno;              \
-		long r_ = syscall(__VA_ARGS__); \
-		r_ = r_ < 0 ? -errno : r_;      \
-		errno = keep_;                  \
-		r_;                             \
-	})
 
 #define ATTRIBUTE "user.horizon.store"
 #define MARK_MAX  48
@@ -53,7 +45,7 @@ const char *hz_store_pseudo(int fd)
 {
 	struct statfs fs;
 
-	if (SYS(SYS_fstatfs, fd, &fs) < 0)
+	if (hz_syscall(SYS_fstatfs, fd, &fs) < 0)
 		return NULL;
 	for (unsigned i = 0; i < hz_array_len(pseudo); i++)
 		if (pseudo[i].magic == (uint32_t)fs.f_type)
@@ -72,7 +64,7 @@ static bool marked(int fd, const struct stat *st)
 	char want[MARK_MAX], have[MARK_MAX];
 	size_t len = mark_of(st, want);
 
-	return SYS(SYS_fgetxattr, fd, ATTRIBUTE, have, sizeof(have)) ==
+	return hz_syscall(SYS_fgetxattr, fd, ATTRIBUTE, have, sizeof(have)) ==
 		       (long)len &&
 	       !memcmp(want, have, len);
 }
@@ -81,10 +73,10 @@ bool hz_store_foreign(int fd)
 {
 	struct stat st;
 
-	if (SYS(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+	if (hz_syscall(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
 		return false;
 	/* ENXIO: a hole from end to end. */
-	return SYS(SYS_lseek, fd, (off_t)0, SEEK_DATA) != -ENXIO &&
+	return hz_syscall(SYS_lseek, fd, (off_t)0, SEEK_DATA) != -ENXIO &&
 	       !marked(fd, &st);
 }
 
@@ -92,9 +84,9 @@ int hz_store_mark(int fd)
 {
 	char mark[MARK_MAX];
 	struct stat st;
-	int err = (int)SYS(SYS_fstat, fd, &st);
+	int err = (int)hz_syscall(SYS_fstat, fd, &st);
 
 	return err ? err
-		   : (int)SYS(SYS_fsetxattr, fd, ATTRIBUTE, mark,
+		   : (int)hz_syscall(SYS_fsetxattr, fd, ATTRIBUTE, mark,
 			      mark_of(&st, mark), 0);
 }

@@ -17,46 +17,37 @@
 #include <unistd.h>
 #include "base/log.h"
 #include "base/os.h"
+#include "base/raw.h"
 #include "base/util.h"
 
 #define SYS_NODE   "/sys/devices/system/node/"
 #define MAX_LOOKED 128u /* threads looked at: 15 us each */
 
-#define raw(...)                                  \
-	({                                        \
-		int saved_ = errno;               \
-		long ret_ = syscall(__VA_ARGS__); \
-		if (ret_ == -1)                   \
-			ret_ = -errno;            \
-		errno = saved_;                   \
-		ret_;                             \
-	})
-
 static long linux_get_mempolicy(int *mode, unsigned long *mask,
 				unsigned long bits, unsigned long flags)
 {
-	return raw(SYS_get_mempolicy, mode, mask, bits, NULL, flags);
+	return hz_syscall(SYS_get_mempolicy, mode, mask, bits, NULL, flags);
 }
 
 static long linux_set_mempolicy(int mode, const unsigned long *mask,
 				unsigned long bits)
 {
-	return raw(SYS_set_mempolicy, mode, mask, bits);
+	return hz_syscall(SYS_set_mempolicy, mode, mask, bits);
 }
 
 static long linux_getaffinity(unsigned long *mask, size_t len)
 {
-	return raw(SYS_sched_getaffinity, 0, len, mask);
+	return hz_syscall(SYS_sched_getaffinity, 0, len, mask);
 }
 
 static long linux_setaffinity(const unsigned long *mask, size_t len)
 {
-	return raw(SYS_sched_setaffinity, 0, len, mask);
+	return hz_syscall(SYS_sched_setaffinity, 0, len, mask);
 }
 
 static long linux_getdents(int fd, void *buf, size_t len)
 {
-	return raw(SYS_getdents64, fd, buf, len);
+	return hz_syscall(SYS_getdents64, fd, buf, len);
 }
 
 struct hz_numa_sys hz_numa_sys = {

@@ -13,98 +13,88 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/os.h"
+#include "base/raw.h"
 #include "base/util.h"
-
-/* syscall(2) is interposed by nobody, but it sets errno: a hook must not. */
-#define raw(...)                                  \
-	({                                        \
-		int saved_ = errno;               \
-		long ret_ = syscall(__VA_ARGS__); \
-		if (ret_ == -1)                   \
-			ret_ = -errno;            \
-		errno = saved_;                   \
-		ret_;                             \
-	})
 
 static long linux_mmap(void *addr, size_t len, int prot, int flags, int fd,
 		       off_t off)
 {
-	return raw(SYS_mmap, addr, len, prot, flags, fd, off);
+	return hz_syscall(SYS_mmap, addr, len, prot, flags, fd, off);
 }
 
 static int linux_munmap(void *addr, size_t len)
 {
-	return (int)raw(SYS_munmap, addr, len);
+	return (int)hz_syscall(SYS_munmap, addr, len);
 }
 
 static int linux_mprotect(void *addr, size_t len, int prot)
 {
-	return (int)raw(SYS_mprotect, addr, len, prot);
+	return (int)hz_syscall(SYS_mprotect, addr, len, prot);
 }
 
 static int linux_madvise(void *addr, size_t len, int advice)
 {
-	return (int)raw(SYS_madvise, addr, len, advice);
+	return (int)hz_syscall(SYS_madvise, addr, len, advice);
 }
 
 static int linux_open(const char *path, int flags, int mode)
 {
-	return (int)raw(SYS_openat, AT_FDCWD, path, flags, mode);
+	return (int)hz_syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 static int linux_close(int fd)
 {
-	return (int)raw(SYS_close, fd);
+	return (int)hz_syscall(SYS_close, fd);
 }
 
 static ssize_t linux_read(int fd, void *buf, size_t len)
 {
-	return raw(SYS_read, fd, buf, len);
+	return hz_syscall(SYS_read, fd, buf, len);
 }
 
 static ssize_t linux_write(int fd, const void *buf, size_t len)
 {
-	return raw(SYS_write, fd, buf, len);
+	return hz_syscall(SYS_write, fd, buf, len);
 }
 
 static ssize_t linux_pread(int fd, void *buf, size_t len, off_t off)
 {
-	return raw(SYS_pread64, fd, buf, len, off);
+	return hz_syscall(SYS_pread64, fd, buf, len, off);
 }
 
 static ssize_t linux_pwrite(int fd, const void *buf, size_t len, off_t off)
 {
-	return raw(SYS_pwrite64, fd, buf, len, off);
+	return hz_syscall(SYS_pwrite64, fd, buf, len, off);
 }
 
 static int linux_ioctl(int fd, unsigned long req, void *arg)
 {
-	return (int)raw(SYS_ioctl, fd, req, arg);
+	return (int)hz_syscall(SYS_ioctl, fd, req, arg);
 }
 
 static int linux_eventfd(unsigned init, int flags)
 {
-	return (int)raw(SYS_eventfd2, init, flags);
+	return (int)hz_syscall(SYS_eventfd2, init, flags);
 }
 
 static int linux_close_range(unsigned first, unsigned last, unsigned flags)
 {
-	return (int)raw(SYS_close_range, first, last, flags);
+	return (int)hz_syscall(SYS_close_range, first, last, flags);
 }
 
 static int linux_pidfd_open(int pid)
 {
-	return (int)raw(SYS_pidfd_open, pid, 0);
+	return (int)hz_syscall(SYS_pidfd_open, pid, 0);
 }
 
 static int linux_pidfd_getfd(int pidfd, int fd)
 {
-	return (int)raw(SYS_pidfd_getfd, pidfd, fd, 0);
+	return (int)hz_syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 }
 
 static int linux_userfaultfd(int flags)
 {
-	return (int)raw(SYS_userfaultfd, flags);
+	return (int)hz_syscall(SYS_userfaultfd, flags);
 }
 
 /* The vDSO answers without a system call. */

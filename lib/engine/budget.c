@@ -198,30 +198,28 @@ bool hz_budget_watched(void)
 	return grouped;
 }
 
+static uint64_t headroom(void)
+{
+	uint64_t room = hz_size_resolve(hz_knobs.headroom, group.limit);
+
+	return room == HZ_SIZE_AUTO ? hz_tier_headroom(group.limit) : room;
+}
+
 static uint64_t allowed(uint64_t ours)
 {
-	uint64_t ram = ram_knob(), used, room;
+	uint64_t ram = ram_knob(), used;
 
 	if (!grouped)
 		return ram;
 	used = hz_cgroup_usage(&group);
-	room = hz_size_resolve(hz_knobs.headroom, group.limit);
-	if (room == HZ_SIZE_AUTO)
-		room = hz_tier_headroom(group.limit);
 	return hz_tier_budget(ram, group.limit, used > ours ? used - ours : 0,
-			      room);
+			      headroom());
 }
 
 bool hz_budget_leaves(uint64_t bytes)
 {
-	uint64_t room;
-
-	if (!grouped)
-		return true;
-	room = hz_size_resolve(hz_knobs.headroom, group.limit);
-	if (room == HZ_SIZE_AUTO)
-		room = hz_tier_headroom(group.limit);
-	return hz_cgroup_usage(&group) + bytes + room / 2 <= group.limit;
+	return !grouped || hz_cgroup_usage(&group) + bytes + headroom() / 2 <=
+				   group.limit;
 }
 
 /* Page tables of huge pages: one deposited table of 4 KiB a block, charged

@@ -172,7 +172,6 @@ struct hz_engine {
 	struct hz_share share;
 	uint64_t (*page_hash)[HZ_BLOCK_PAGES]; /* by block; of the slot's
 						* pages, 0: not known */
-	uint64_t piece_stall; /* ns; sum for faults on pages */
 	uint32_t lent;	/* of `pages` */
 	int32_t credit; /* single pages */
 
@@ -278,6 +277,19 @@ void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f);
 void hz_fill_done(struct hz_engine *e, struct hz_worker *w,
 		  struct hz_xfer *x);
 
+/* Make accesses to these pages raise SIGBUS: their content is lost. */
+void hz_fill_poison(struct hz_engine *e, char *addr, size_t len);
+/* The range that `page` of block b belongs to, or NULL. */
+struct hz_range *hz_fill_range(struct hz_engine *e, uint32_t b, unsigned page);
+/* So many bytes came in by one move or copy. */
+void hz_fill_moved_in(size_t bytes);
+/* A fault that was read at `since` is answered: count it, for `of`. */
+void hz_fill_stalled(struct hz_engine *e, enum hz_share_class of,
+		     uint64_t since);
+/* Read block b from its slot or file into frame f, which is free again when
+ * that cannot begin (false). */
+bool hz_fill_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		  uint32_t f);
 /* The page at addr should be there: zeros if it is not. */
 void hz_fill_present(struct hz_engine *e, uintptr_t addr);
 /* A fault on block b was forgotten: hz-engine looks at it. Lock held. */
@@ -359,6 +371,8 @@ enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge);
  * cannot be read. */
 bool hz_pages_map(const struct hz_engine *e, const char *addr,
 		  struct hz_page_map *there);
+/* Are all its pages in RAM, and each mapped by another process too? */
+bool hz_pages_shared(const struct hz_engine *e, const char *addr);
 
 /* ---- census.c ---- */
 /* Arm the region and, unless that is known (in a forked child), find out which

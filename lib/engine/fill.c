@@ -72,12 +72,19 @@ static int copy_in(struct hz_engine *e, char *dst, char *src)
 	return rc;
 }
 
-static void stalled(struct hz_engine *e, uint64_t since)
+void hz_fill_stalled(struct hz_engine *e, enum hz_share_class of,
+		     uint64_t since)
 {
 	uint64_t now = hz_os.now();
 
 	hz_stat_add(HZ_STAT_fault_stall, now - since);
-	hz_share_stall(&e->share, HZ_SHARE_BLOCKS, now - since, now);
+	hz_share_stall(&e->share, of, now - since, now);
+}
+
+void hz_fill_moved_in(size_t bytes)
+{
+	hz_stat_add(HZ_STAT_move_in_count, 1);
+	hz_stat_add(HZ_STAT_move_in_bytes, bytes);
 }
 
 static void mapped(struct hz_engine *e, uint32_t b)
@@ -88,7 +95,7 @@ static void mapped(struct hz_engine *e, uint32_t b)
 	blk->fork_gen = e->fork_gen;
 	hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
 	if (blk->flags & HZ_BLKF_WANTED)
-		stalled(e, blk->wanted_ns);
+		hz_fill_stalled(e, HZ_SHARE_BLOCKS, blk->wanted_ns);
 	blk->flags &= (uint8_t) ~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND);
 	pthread_cond_broadcast(&e->changed);
 }
@@ -99,6 +106,14 @@ static void release_source(struct hz_engine *e, uint32_t f, bool copied)
 	hz_frame_set(e, f, copied ? HZ_FRAME_FREE : HZ_FRAME_EMPTY);
 	if (copied)
 		e->pages++;
+}
+
+void hz_fill_poison(struct hz_engine *e, char *addr, size_t len)
+{
+	if (e->fault->poison(e->uffd, addr, len) < 0)
+		hz_log(HZ_ERROR, "store",
+		       "this kernel cannot poison memory (Linux 6.6 can): "
+		       "threads that touch the block stop for ever");
 }
 
 static void poison(struct hz_engine *e, uint32_t b, int rc, const char *what)
@@ -118,10 +133,7 @@ static void poison(struct hz_engine *e, uint32_t b, int rc, const char *what)
 		       "%s of block at %p, slot %u, failed (%m): its content "
 		       "is lost; access raises SIGBUS",
 		       what, addr, blk->slot, rc);
-	if (e->fault->poison(e->uffd, addr, HZ_BLOCK_SIZE) < 0)
-		hz_log(HZ_ERROR, "store",
-		       "this kernel cannot poison memory (Linux 6.6 can): "
-		       "threads that touch the block stop for ever");
+	hz_fill_poison(e, addr, HZ_BLOCK_SIZE);
 	pthread_cond_broadcast(&e->changed);
 }
 
@@ -173,15 +185,15 @@ void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f)
 	fr->began = hz_os.now();
 }
 
-static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
-		       uint32_t f)
+bool hz_fill_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		  uint32_t f)
 {
-	struct hz_block *blk = &e->blk[b];
 	struct hz_frame *fr = &e->frame[f];
 
-	fr->xfer = (struct hz_xfer){
-		.buf = hz_frame_addr(e, f), .slot = blk->slot, .tag = f};
-	if (blk->state == HZ_BLK_FILED)
+	fr->xfer = (struct hz_xfer){.buf = hz_frame_addr(e, f),
+				    .slot = e->blk[b].slot,
+				    .tag = f};
+	if (e->blk[b].state == HZ_BLK_FILED)
 		hz_file_xfer(e, b, &fr->xfer);
 	if (e->io->submit(w->queue, &fr->xfer) < 0) {
 		hz_file_xfer_done(e, &fr->xfer);
@@ -191,8 +203,16 @@ static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	hz_fill_began(e, w, f);
 	fr->tries = 0;
 	fr->block = b;
-	blk->frame = f;
-	hz_block_set(&e->totals, blk, HZ_BLK_READING);
+	return true;
+}
+
+static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		       uint32_t f)
+{
+	if (!hz_fill_read(e, w, b, f))
+		return false;
+	e->blk[b].frame = f;
+	hz_block_set(&e->totals, &e->blk[b], HZ_BLK_READING);
 	return true;
 }
 
@@ -358,12 +378,18 @@ static void note(struct hz_engine *e, uint32_t b, enum hz_access how,
 	}
 }
 
+struct hz_range *hz_fill_range(struct hz_engine *e, uint32_t b, unsigned page)
+{
+	const unsigned unit_pages = HZ_UNIT_SIZE / HZ_PAGE_SIZE;
+
+	return hz_range_at(e->ranges,
+			   b * HZ_UNITS_PER_BLOCK + page / unit_pages);
+}
+
 /* A fault on a stored block tells how its range is used. True: in pieces. */
 static bool scattered(struct hz_engine *e, uint32_t b, unsigned page)
 {
-	const unsigned unit_pages = HZ_UNIT_SIZE / HZ_PAGE_SIZE;
-	struct hz_range *r = hz_range_at(
-		e->ranges, b * HZ_UNITS_PER_BLOCK + page / unit_pages);
+	struct hz_range *r = hz_fill_range(e, b, page);
 
 	if (r && !r->scatter.scattered)
 		hz_scatter_fault(&r->scatter, page);
@@ -403,9 +429,7 @@ static void fault_in_frame(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	want(blk, now);
 	hz_stat_add(HZ_STAT_fault_prefetched, 1);
 	if (ahead)
-		hz_stat_add(HZ_STAT_move_in_count, 1);
-	if (ahead)
-		hz_stat_add(HZ_STAT_move_in_bytes, HZ_BLOCK_SIZE);
+		hz_fill_moved_in(HZ_BLOCK_SIZE);
 	hz_fill_map(e, b, false);
 	note(e, b, ahead ? HZ_ACCESS_AHEAD : HZ_ACCESS_SOFT, now);
 	if (w)
@@ -607,8 +631,7 @@ static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 		pthread_cond_broadcast(&e->changed);
 		return;
 	}
-	hz_stat_add(HZ_STAT_move_in_count, 1);
-	hz_stat_add(HZ_STAT_move_in_bytes, HZ_BLOCK_SIZE);
+	hz_fill_moved_in(HZ_BLOCK_SIZE);
 	hz_fill_map(e, b, false);
 }
 

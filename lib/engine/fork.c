@@ -123,7 +123,7 @@ static bool anyone_shares(struct hz_engine *e)
 static int make_exclusive(const struct hz_engine *e, char *addr,
 			  const struct hz_page_map *pages)
 {
-	struct hz_page_map there, gone = {{0}};
+	struct hz_page_map there;
 	unsigned n, first;
 	int rc = 0;
 
@@ -132,8 +132,7 @@ static int make_exclusive(const struct hz_engine *e, char *addr,
 			     : hz_os.madvise(addr, HZ_BLOCK_SIZE,
 					     MADV_POPULATE_WRITE);
 	if (pages)
-		gone = hz_pmap_without(&there, pages);
-	there = hz_pmap_without(&there, &gone);
+		there = hz_pmap_both(&there, pages);
 	first = hz_pmap_run(&there, 0, &n);
 	for (; n && rc == 0; first = hz_pmap_run(&there, first + n, &n))
 		rc = hz_os.madvise(addr + first * HZ_PAGE_SIZE,

@@ -35,23 +35,44 @@ static enum hz_pages by_mincore(char *addr)
 	return verdict(n);
 }
 
-#define PM_PRESENT (1ull << 63)
-#define PM_SWAPPED (1ull << 62)
+/* /proc/PID/pagemap; see the kernel's admin-guide/mm/pagemap. */
+#define PM_PRESENT   (1ull << 63)
+#define PM_SWAPPED   (1ull << 62)
+#define PM_EXCLUSIVE (1ull << 56)
+
+static bool read_pagemap(const struct hz_engine *e, const char *addr,
+			 uint64_t entry[PAGES])
+{
+	const size_t bytes = PAGES * sizeof(entry[0]);
+	off_t at = (off_t)((uintptr_t)addr / HZ_PAGE_SIZE * sizeof(entry[0]));
+
+	return e->pagemap >= 0 && hz_os.pread(e->pagemap, entry, bytes, at) ==
+					  (ssize_t)bytes;
+}
 
 bool hz_pages_map(const struct hz_engine *e, const char *addr,
 		  struct hz_page_map *there)
 {
 	uint64_t entry[PAGES];
-	off_t at = (off_t)((uintptr_t)addr / HZ_PAGE_SIZE * sizeof(entry[0]));
 
-	if (e->pagemap < 0 ||
-	    hz_os.pread(e->pagemap, entry, sizeof(entry), at) !=
-		    (ssize_t)sizeof(entry))
+	if (!read_pagemap(e, addr, entry))
 		return false;
 	*there = (struct hz_page_map){{0}};
 	for (unsigned i = 0; i < PAGES; i++)
 		if (entry[i] & (PM_PRESENT | PM_SWAPPED))
 			hz_pmap_add(there, i);
+	return true;
+}
+
+bool hz_pages_shared(const struct hz_engine *e, const char *addr)
+{
+	uint64_t entry[PAGES];
+
+	if (!read_pagemap(e, addr, entry))
+		return false;
+	for (unsigned i = 0; i < PAGES; i++)
+		if ((entry[i] & (PM_PRESENT | PM_EXCLUSIVE)) != PM_PRESENT)
+			return false;
 	return true;
 }
 

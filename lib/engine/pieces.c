@@ -139,7 +139,7 @@ bool hz_pieces_wants(struct hz_engine *e, uint32_t b)
 
 /* ---- the budget ---- */
 
-static uint64_t mapped_pages(const struct hz_engine *e)
+static uint64_t lent_pages(const struct hz_engine *e)
 {
 	return (uint64_t)e->lent * HZ_BLOCK_PAGES;
 }
@@ -147,7 +147,7 @@ static uint64_t mapped_pages(const struct hz_engine *e)
 enum hz_share_class hz_pieces_giver(const struct hz_engine *e,
 				    enum hz_share_class asks)
 {
-	uint64_t pieces = mapped_pages(e);
+	uint64_t pieces = lent_pages(e);
 	uint64_t all = (uint64_t)e->pages * HZ_BLOCK_PAGES;
 
 	if (e->lent <= LENT_LEAST)
@@ -320,6 +320,6 @@ void hz_pieces_adopt_all(struct hz_engine *e)
 	}
 	e->lent = (uint32_t)((e->pieces.here + HZ_BLOCK_PAGES - 1) /
 			     HZ_BLOCK_PAGES);
-	e->credit = (int32_t)(mapped_pages(e) - e->pieces.here);
+	e->credit = (int32_t)(lent_pages(e) - e->pieces.here);
 	e->pages += e->lent + (pool.used ? BUFFERS : 0);
 }

@@ -39,10 +39,7 @@ static void poison(struct hz_engine *e, uint32_t b, unsigned first, unsigned n,
 	       "read of %u pages at %p, slot %u, failed (%m): their content "
 	       "is lost; access raises SIGBUS",
 	       n, addr, e->blk[b].slot, rc);
-	if (e->fault->poison(e->uffd, addr, n * HZ_PAGE_SIZE) < 0)
-		hz_log(HZ_ERROR, "store",
-		       "this kernel cannot poison memory (Linux 6.6 can): "
-		       "threads that touch the block stop for ever");
+	hz_fill_poison(e, addr, n * HZ_PAGE_SIZE);
 	hz_pieces_here(&e->pieces, b, first, n, true);
 	e->credit -= (int32_t)n;
 }
@@ -68,15 +65,6 @@ static bool copy_run(struct hz_engine *e, uint32_t b, unsigned first,
 	hz_pieces_here(&e->pieces, b, first, n, true);
 	e->credit -= (int32_t)n;
 	return true;
-}
-
-static void stalled(struct hz_engine *e, uint64_t asked)
-{
-	uint64_t now = hz_os.now();
-
-	hz_stat_add(HZ_STAT_fault_stall, now - asked);
-	hz_share_stall(&e->share, HZ_SHARE_PIECES, now - asked, now);
-	e->piece_stall += now - asked;
 }
 
 /* ---- out of the frame ---- */
@@ -179,7 +167,6 @@ static bool read_some(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
-	struct hz_frame *fr;
 	bool zeros;
 	uint32_t f;
 
@@ -188,31 +175,13 @@ bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	if (!w || w->inflight >= e->depth || p->phase == HZ_PIECES_WRITING)
 		return false;
 	f = hz_frame_take(e, false, &zeros);
-	if (f == HZ_NONE)
+	if (f == HZ_NONE || !hz_fill_read(e, w, b, f))
 		return false;
-	fr = &e->frame[f];
-	fr->xfer = (struct hz_xfer){.buf = hz_frame_addr(e, f),
-				    .slot = e->blk[b].slot,
-				    .tag = f};
-	if (e->io->submit(w->queue, &fr->xfer) < 0) {
-		hz_frame_set(e, f, HZ_FRAME_FREE);
-		return false;
-	}
-	hz_fill_began(e, w, f);
-	fr->block = b;
 	p->whole = f;
 	return true;
 }
 
 /* ---- faults ---- */
-
-static struct hz_range *range_at(struct hz_engine *e, uint32_t b, unsigned page)
-{
-	const unsigned unit_pages = HZ_UNIT_SIZE / HZ_PAGE_SIZE;
-
-	return hz_range_at(e->ranges,
-			   b * HZ_UNITS_PER_BLOCK + page / unit_pages);
-}
 
 /* A stream, or a range that is not scattered any more: nothing but the whole
  * block will do. What the frame holds comes at once. */
@@ -242,12 +211,12 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		       unsigned page, uint64_t asked)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
-	struct hz_range *r = range_at(e, b, page);
+	struct hz_range *r = hz_fill_range(e, b, page);
 	unsigned n = hz_pieces_span(p, page);
 	bool whole = n == HZ_BLOCK_PAGES || (r && !r->scatter.scattered);
 
 	if (whole && !p->single && serve_whole(e, w, b)) {
-		r = range_at(e, b, page); /* the lock may have been dropped */
+		r = hz_fill_range(e, b, page); /* the lock may have been dropped */
 		if (r)
 			hz_scatter_streamed(&r->scatter);
 		if (e->blk[b].state != HZ_BLK_PIECES) {
@@ -266,7 +235,7 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	n = hz_min(n, hz_pmap_next(&p->held, page, false) - page);
 	if (!put_back(e, b, page, n))
 		return false;
-	stalled(e, asked);
+	hz_fill_stalled(e, HZ_SHARE_PIECES, asked);
 	hz_pieces_settle(e, b);
 	return true;
 }
@@ -327,7 +296,7 @@ void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		hz_fill_present(e, (uintptr_t)page_addr(e, b, page));
 		return;
 	}
-	note(e, range_at(e, b, page), now);
+	note(e, hz_fill_range(e, b, page), now);
 	hz_engine_seen(b, hz_pmap_has(&p->held, page) ? HZ_ACCESS_SOFT
 						      : HZ_ACCESS_DEMAND,
 		       now);
@@ -366,22 +335,11 @@ static bool take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
 	return good;
 }
 
-static void moved_in(unsigned n)
-{
-	hz_stat_add(HZ_STAT_move_in_count, 1);
-	hz_stat_add(HZ_STAT_move_in_bytes, n * HZ_PAGE_SIZE);
-}
-
-static bool map_stored(struct hz_engine *e, uint32_t b, unsigned first,
-		       unsigned n, char *src)
-{
-	return take_hashes(e, b, first, n, src) && copy_run(e, b, first, n, src);
-}
-
-/* Those of [first, first + n) that came in by another way stay so. False: not
- * all could be mapped; who waits for one tries again. */
+/* Those of [first, first + n) that came in by another way stay so. `checked`:
+ * their hashes have been taken. False: not all could be mapped; who waits for
+ * one tries again. */
 static bool map_read(struct hz_engine *e, uint32_t b, unsigned first,
-		     unsigned n, char *src)
+		     unsigned n, char *src, bool checked)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
 	bool all = true;
@@ -389,8 +347,10 @@ static bool map_read(struct hz_engine *e, uint32_t b, unsigned first,
 	for (unsigned i = first; i < first + n;) {
 		unsigned run = stored_run(p, i, first + n - i);
 
-		if (run && !map_stored(e, b, i, run,
-				       src + (i - first) * HZ_PAGE_SIZE))
+		char *from = src + (i - first) * HZ_PAGE_SIZE;
+
+		if (run && !((checked || take_hashes(e, b, i, run, from)) &&
+			     copy_run(e, b, i, run, from)))
 			all = false;
 		i += run ? run : 1;
 	}
@@ -454,12 +414,12 @@ void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
 		read_failed(e, w, io, res);
 		return;
 	}
-	if (!map_read(e, b, io->first, io->n, io->xfer.buf)) {
+	if (!map_read(e, b, io->first, io->n, io->xfer.buf, true)) {
 		hz_pmap_add(&e->pieces.of[b].wanted, io->first);
 		hz_fill_later(e, b);
 	}
-	moved_in(io->n);
-	stalled(e, io->asked);
+	hz_fill_moved_in(io->n * HZ_PAGE_SIZE);
+	hz_fill_stalled(e, HZ_SHARE_PIECES, io->asked);
 	hz_piece_io_put(e, io);
 	hz_pieces_settle(e, b);
 }
@@ -477,11 +437,12 @@ void hz_pieces_whole_done(struct hz_engine *e, uint32_t b, int res)
 		hz_stat_add(HZ_STAT_store_errors, 1);
 	/* What is wrong with it is found out page by page. */
 	p->single = res < 0 ||
-		    !map_read(e, b, 0, HZ_BLOCK_PAGES, hz_frame_addr(e, f));
+		    !map_read(e, b, 0, HZ_BLOCK_PAGES, hz_frame_addr(e, f),
+			      false);
 	/* Who waited for it and still has nothing tries again by itself. */
 	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
 	hz_frame_set(e, f, HZ_FRAME_FREE);
 	hz_pieces_credit(e, 0, true);
-	moved_in(p->n_here - before);
+	hz_fill_moved_in((p->n_here - before) * HZ_PAGE_SIZE);
 	hz_pieces_settle(e, b);
 }

@@ -145,11 +145,12 @@ static void advise(struct hz_engine *e, const struct busiest *b,
 {
 	static struct hz_hopeless hopeless;
 	static uint64_t stall_seen;
-	uint64_t stalled = e->piece_stall - stall_seen;
+	uint64_t sum = e->share.sum[HZ_SHARE_PIECES];
+	uint64_t stalled = sum - stall_seen;
 	uint64_t ram = (uint64_t)e->cap << HZ_BLOCK_SHIFT;
 	char text[192];
 
-	stall_seen = e->piece_stall;
+	stall_seen = sum;
 	if (!hz_hopeless(&hopeless, stalled, passed) || !b->range)
 		return;
 	ram = hz_align_up(ram + b->missing, ADVICE_ROUND);

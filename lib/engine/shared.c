@@ -31,24 +31,7 @@
 #include "base/os.h"
 #include "engine/engine.h"
 
-#define PM_EXCLUSIVE (1ull << 56)
-#define PM_PRESENT   (1ull << 63)
-#define UNDO_TRIES   10000 /* a millisecond each */
-
-static bool all_shared(const struct hz_engine *e, const char *addr)
-{
-	uint64_t entry[HZ_BLOCK_PAGES];
-	off_t at = (off_t)((uintptr_t)addr / HZ_PAGE_SIZE * sizeof(entry[0]));
-
-	if (e->pagemap < 0 ||
-	    hz_os.pread(e->pagemap, entry, sizeof(entry), at) !=
-		    (ssize_t)sizeof(entry))
-		return false;
-	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
-		if ((entry[i] & (PM_PRESENT | PM_EXCLUSIVE)) != PM_PRESENT)
-			return false;
-	return true;
-}
+#define UNDO_TRIES 10000 /* a millisecond each */
 
 /* Somebody wrote to it, or the relative ended, just before. The userfaultfd
  * did not come along; nothing is missing until it is armed again. */
@@ -74,12 +57,12 @@ static int take_to(struct hz_engine *e, char *addr, char *frame)
 {
 	int rc;
 
-	if (!all_shared(e, addr))
+	if (!hz_pages_shared(e, addr))
 		return -EBUSY;
 	rc = e->fault->take(e->side, addr, HZ_BLOCK_SIZE);
 	if (rc < 0)
 		return rc;
-	if (!all_shared(e, e->side)) {
+	if (!hz_pages_shared(e, e->side)) {
 		undo(e, addr);
 		return -EBUSY;
 	}

@@ -344,6 +344,7 @@ void hz_share_stall(struct hz_share *s, enum hz_share_class c, uint64_t ns,
 {
 	halve(s, now);
 	s->stall[c] += ns;
+	s->sum[c] += ns;
 }
 
 enum hz_share_class hz_share_gives(const struct hz_share *s,

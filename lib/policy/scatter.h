@@ -153,6 +153,7 @@ struct hz_page_map hz_pieces_keep(struct hz_pieces_set *s, uint32_t b,
 /* Stalls of faults on whole blocks and on pieces, halved each second. */
 struct hz_share {
 	uint64_t stall[2]; /* ns; blocks, pieces */
+	uint64_t sum[2];   /* the same, never halved */
 	uint64_t since;	   /* of the last halving */
 };
 

@@ -323,7 +323,7 @@ Test(keep, no_more_than_asked, .init = make, .fini = end)
 
 Test(share, where_memory_saves_less)
 {
-	struct hz_share s = {{0}, 0};
+	struct hz_share s = {.since = 0};
 	uint64_t now = 5000000000u;
 
 	/* no stalls at all: who asks */
