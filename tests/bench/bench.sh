@@ -223,17 +223,24 @@ pass_seconds()
 		"$work/$1.out"
 }
 
-same_losses()
+# same_lines LABEL WAY: as many lines of $work/WAY.losses as both have are those
+# of $work/ram.losses.
+same_lines()
 {
 	local n m
 
-	sed 's/^[^ ]* //; s/ tok.*//' "$work/$1.out" >"$work/$1.losses"
-	n=$(wc -l <"$work/$1.losses")
+	n=$(wc -l <"$work/$2.losses")
 	m=$(wc -l <"$work/ram.losses")
-	n=$((n < m ? n : m)) # as many as both have
-	[ "$n" -gt 0 ] && head -n "$n" "$work/$1.losses" |
+	n=$((n < m ? n : m))
+	[ "$n" -gt 0 ] && head -n "$n" "$work/$2.losses" |
 		cmp -s - <(head -n "$n" "$work/ram.losses") ||
-		problems+=("trainer $1, round $round: wrong or no losses")
+		problems+=("$1 $2, round $round: wrong or no losses")
+}
+
+same_losses()
+{
+	sed 's/^[^ ]* //; s/ tok.*//' "$work/$1.out" >"$work/$1.losses"
+	same_lines trainer "$1"
 }
 
 # --- rows -------------------------------------------------------------------

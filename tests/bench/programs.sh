@@ -131,17 +131,12 @@ fasttext_row()
 # Not the first step, which also fills memory.
 take_torch()
 {
-	local way=$1 n m
+	local way=$1
 
 	awk '$1 == "step" && $3 == "seconds" && $2 > 1 { print $4 }' \
 		"$work/$way.err" | sample "$torch" "$way"
 	cut -d ' ' -f 2- "$work/$way.out" >"$work/$way.losses"
-	n=$(wc -l <"$work/$way.losses")
-	m=$(wc -l <"$work/ram.losses")
-	n=$((n < m ? n : m)) # as many as both have
-	[ "$n" -gt 0 ] && head -n "$n" "$work/$way.losses" |
-		cmp -s - <(head -n "$n" "$work/ram.losses") ||
-		problems+=("$torch, $way, round $round: wrong or no losses")
+	same_lines "$torch" "$way"
 }
 
 pytorch_row()

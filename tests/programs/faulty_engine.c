@@ -22,20 +22,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/os.h"
+#include "engine_check.h"
 #include "horizon.h"
 #include "store_faulty.h"
 
 extern const struct hz_store_ops __real_hz_store_threads;
 extern const struct hz_store_ops __real_hz_store_uring;
-
-#define CHECK(cond_)                                                      \
-	do {                                                              \
-		if (!(cond_)) {                                           \
-			fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, \
-				__LINE__, #cond_, errno);                 \
-			_exit(1);                                         \
-		}                                                         \
-	} while (0)
 
 enum { THREADS = 4, RANGES = 7, BLOCKS = 4, STEPS = 300 };
 

@@ -14,16 +14,8 @@
 #include <unistd.h>
 #include "base/lock.h"
 #include "engine/arena.h"
+#include "engine_check.h"
 #include "horizon.h"
-
-#define CHECK(cond_)                                                        \
-	do {                                                                \
-		if (!(cond_)) {                                             \
-			fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, \
-				__LINE__, #cond_, errno);                   \
-			_exit(1);                                           \
-		}                                                           \
-	} while (0)
 
 enum { THREADS = 48, RANGES = 12 /* each thread's */ };
 

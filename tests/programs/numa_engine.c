@@ -16,20 +16,12 @@
 #include <unistd.h>
 #include "base/numa.h"
 #include "base/os.h"
+#include "engine_check.h"
 #include "horizon.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
-
-#define CHECK(cond_)                                                        \
-	do {                                                                \
-		if (!(cond_)) {                                             \
-			fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, \
-				__LINE__, #cond_, errno);                   \
-			_exit(1);                                           \
-		}                                                           \
-	} while (0)
 
 #define BLOCK ((size_t)2 << 20)
 #define NODE  "/sys/devices/system/node/"

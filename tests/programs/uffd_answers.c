@@ -18,16 +18,8 @@
 #include "backend/uffd_abi.h"
 #include "base/os.h"
 #include "base/util.h"
+#include "engine_check.h"
 #include "horizon.h"
-
-#define CHECK(cond_)                                                       \
-	do {                                                               \
-		if (!(cond_)) {                                            \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, \
-				#cond_);                                   \
-			_exit(1);                                          \
-		}                                                          \
-	} while (0)
 
 #define PAGE  ((uint64_t)4096)
 #define BLOCK ((size_t)2 << 20)

@@ -10,14 +10,6 @@
 
 #define LEN (8 * MIB)
 
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ  22
-#define MADV_POPULATE_WRITE 23
-#endif
-#ifndef MADV_DONTNEED_LOCKED
-#define MADV_DONTNEED_LOCKED 24
-#endif
-
 static void discard(size_t at, size_t n, int advice, bool out)
 {
 	char *p = map(LEN);
