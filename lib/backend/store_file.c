@@ -351,7 +351,8 @@ static int find_align(struct hz_store *s, const char *path)
 		go_buffered(s, path);
 		return 0;
 	}
-	if (hz_syscall(SYS_statx, s->fd, "", AT_EMPTY_PATH, WANT_DIOALIGN, &x) < 0 ||
+	if (hz_syscall(SYS_statx, s->fd, "", AT_EMPTY_PATH, WANT_DIOALIGN,
+		       &x) < 0 ||
 	    !(x.mask & WANT_DIOALIGN))
 		return 0; /* before Linux 6.1: the trial will tell */
 	align = hz_max(x.mem_align, x.offset_align);

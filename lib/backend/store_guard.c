@@ -73,7 +73,8 @@ bool hz_store_foreign(int fd)
 {
 	struct stat st;
 
-	if (hz_syscall(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
+	if (hz_syscall(SYS_fstat, fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    !st.st_size)
 		return false;
 	/* ENXIO: a hole from end to end. */
 	return hz_syscall(SYS_lseek, fd, (off_t)0, SEEK_DATA) != -ENXIO &&

@@ -91,17 +91,22 @@ void hz_engine_kick(struct hz_worker *w)
 		hz_os.write(w->kick, &one, sizeof(one));
 }
 
-long hz_engine_call(struct hz_request *req)
+void hz_engine_post(struct hz_engine *e, struct hz_request *req)
 {
-	struct hz_engine *e = &hz_engine;
-	HZ_SCOPED_LOCK(&e->lock);
-
 	req->done = false;
 	req->next = NULL;
 	*e->requests_end = req;
 	e->requests_end = &req->next;
 	pthread_cond_signal(&e->asked);
 	pthread_cond_broadcast(&e->changed); /* hz_aux_wait() */
+}
+
+long hz_engine_call(struct hz_request *req)
+{
+	struct hz_engine *e = &hz_engine;
+	HZ_SCOPED_LOCK(&e->lock);
+
+	hz_engine_post(e, req);
 	while (!req->done)
 		pthread_cond_wait(&e->answered, &e->lock.mtx);
 	return req->result;

@@ -220,6 +220,8 @@ bool hz_engine_restart(int store_fd, const char *store_path);
 void hz_engine_hold_start(void);
 void hz_engine_release_start(bool in_child);
 void hz_engine_kick(struct hz_worker *w);
+/* Ask hz-aux and do not wait; the request stays until it is done. Lock held. */
+void hz_engine_post(struct hz_engine *e, struct hz_request *req);
 /* Ask hz-aux and wait. The lock is not held. */
 long hz_engine_call(struct hz_request *req);
 /* Guard of every entry from a thread of the program: sets hz_inside, blocks
@@ -392,7 +394,8 @@ void hz_engine_finish(struct hz_engine *e, struct hz_worker *w);
 void hz_thread_begin(const char *name);
 
 /* ---- budget.c ---- */
-/* Does the cgroup's limit leave so many bytes? Reads files: without the lock. */
+/* Does the cgroup's limit leave so many bytes? Reads files: not under the lock.
+ */
 bool hz_budget_leaves(uint64_t bytes);
 /* Recompute `cap` if the last time was long ago (`force`: at once). Drops the
  * lock while it reads /proc and the cgroup. */

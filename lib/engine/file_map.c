@@ -74,10 +74,7 @@ static void ask_to_close(struct hz_engine *e)
 		return;
 	files.closing = true;
 	*r = (struct hz_request){.op = HZ_REQ_FILE, .file = &close_unused};
-	*e->requests_end = r;
-	e->requests_end = &r->next;
-	pthread_cond_signal(&e->asked);
-	pthread_cond_broadcast(&e->changed); /* hz_aux_wait() */
+	hz_engine_post(e, r);
 }
 
 void hz_file_put(struct hz_engine *e, uint16_t file)

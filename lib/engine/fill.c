@@ -248,7 +248,7 @@ static bool is_away(const struct hz_block *blk)
 	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_FILED;
 }
 
-/* Begin to serve block b (ZERO, STORED or FILED); false when there is no frame. */
+/* Begin to serve block b (ZERO, STORED or FILED); false: there is no frame. */
 static bool serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
 	bool zero = e->blk[b].state == HZ_BLK_ZERO, zeros;

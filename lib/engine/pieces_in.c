@@ -216,7 +216,8 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	bool whole = n == HZ_BLOCK_PAGES || (r && !r->scatter.scattered);
 
 	if (whole && !p->single && serve_whole(e, w, b)) {
-		r = hz_fill_range(e, b, page); /* the lock may have been dropped */
+		/* The lock may have been dropped. */
+		r = hz_fill_range(e, b, page);
 		if (r)
 			hz_scatter_streamed(&r->scatter);
 		if (e->blk[b].state != HZ_BLK_PIECES) {

@@ -553,7 +553,8 @@ void hz_pieces_balance(struct hz_engine *e, struct hz_worker *w)
 {
 	bool going = true;
 
-	for (unsigned i = 0; going && i < TURNS_MOST && hz_pieces_short(e); i++) {
+	for (unsigned i = 0; going && i < TURNS_MOST && hz_pieces_short(e);
+	     i++) {
 		take_step(e, w, &going);
 		hz_fill_waiting(e, w);
 	}

@@ -21,7 +21,8 @@
  *
  * Content of a block is in exactly one place that counts: nowhere (ZERO,
  * DEAD), mapped pages (RESIDENT), a frame (STAGED HASHING WRITING READY), the
- * slot (STORED READING) or a file (FILED READING). A READY block's slot holds the same bytes. For
+ * slot (STORED READING) or a file (FILED READING). A READY block's slot holds
+ * the same bytes. For
  * PIECES this is true page by page.
  *
  * Pure data: no system call, no lock of its own. The engine's lock guards

@@ -8,8 +8,8 @@
 
 /* ---- ranges ---- */
 
-/* Of 13 faults 12 inside (random ones: 63 of 64), and 32 more such than the rest
- * allows: 64 MiB read for next to nothing. Many small tensors side by side make
+/* Of 13 faults 12 inside (random ones: 63 of 64), and 32 more such than the
+ * rest allows: 64 MiB read for next to nothing. Many small tensors side by side make
  * two of three. */
 #define SCORE_MOST     48
 #define SCORE_ENTER    32

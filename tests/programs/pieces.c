@@ -132,7 +132,7 @@ static void pages_are_discarded(void)
 		scatter(p, PAGES, 4);
 	}
 	discarded(p, 700, 600, false);
-	/* Only what is mapped: of the rest the kernel has nothing to discard. */
+	/* Only what is mapped: the kernel has nothing of the rest. */
 	for (unsigned i = 0; i < 100; i++) {
 		size_t page = rnd(&state) % PAGES;
 

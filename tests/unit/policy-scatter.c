@@ -40,7 +40,8 @@ Test(page_map, as_an_array)
 		}
 		cr_assert_eq(hz_pmap_count(&m), count);
 		cr_assert_eq(hz_pmap_empty(&m), count == 0);
-		cr_assert_eq(hz_pmap_next(&m, at, true), next_of(ref, at, true));
+		cr_assert_eq(hz_pmap_next(&m, at, true),
+			     next_of(ref, at, true));
 		cr_assert_eq(hz_pmap_next(&m, at, false),
 			     next_of(ref, at, false));
 	}
@@ -230,7 +231,8 @@ Test(lists, sums_hold, .init = make, .fini = end)
 	srand(5);
 	for (unsigned i = 0; i < 20000; i++) {
 		uint32_t b = (uint32_t)rand() % BLOCKS;
-		unsigned first = (unsigned)rand() % 500, n = (unsigned)rand() % 12;
+		unsigned first = (unsigned)rand() % 500;
+		unsigned n = (unsigned)rand() % 12;
 
 		if (set.of[b].phase == HZ_PIECES_NONE)
 			hz_pieces_enter(&set, b);
