@@ -34,6 +34,7 @@ size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step)
 	tp->spill = take(&at, &total, uses * sizeof(*tp->spill));
 	tp->order = take(&at, &total, uses * sizeof(*tp->order));
 	tp->prev = take(&at, &total, uses * sizeof(*tp->prev));
+	tp->leaves = take(&at, &total, (uses / 64 + 1) * sizeof(*tp->leaves));
 	tp->count = take(&at, &total, (2 * n + 2) * sizeof(*tp->count));
 	tp->state = take(&at, &total, step->tensors * sizeof(*tp->state));
 	tp->far.keys = (uint32_t)((HZ_TP_ROUNDS + 1) * n + 1);
@@ -48,9 +49,8 @@ size_t hz_tp_lay_out(struct hz_tp *tp, void *mem, const struct hz_step *step)
 		take(&at, &total, (HZ_TP_TIMES * n + 1) * sizeof(*tp->start));
 	tp->room = take(&at, &total, n * sizeof(*tp->room));
 	tp->used = take(&at, &total, n * sizeof(*tp->used));
-	tp->link = take(&at, &total, HZ_TP_ROUNDS * n * sizeof(*tp->link));
-	tp->idle =
-		take(&at, &total, (HZ_TP_ROUNDS * n + 1) * sizeof(*tp->idle));
+	tp->link =
+		take(&at, &total, (HZ_TP_ROUNDS * n + 1) * sizeof(*tp->link));
 	tp->flight = take(&at, &total, (n + 1) * sizeof(*tp->flight));
 	return total;
 }
@@ -60,25 +60,6 @@ size_t hz_tensor_plan_bytes(const struct hz_step *step)
 	struct hz_tp tp;
 
 	return hz_tp_lay_out(&tp, NULL, step);
-}
-
-static void see(struct hz_tp *tp, struct hz_tp_seen *seen, uint32_t use,
-		uint32_t kernel)
-{
-	uint32_t u = tp->step->use[use];
-
-	seen[hz_use_tensor(u)] = (struct hz_tp_seen){
-		use, 2 * kernel + !!(hz_use_how(u) & HZ_USE_READ)};
-}
-
-/* The first use of each tensor: it comes after the last one. */
-static void see_first(struct hz_tp *tp, struct hz_tp_seen *seen)
-{
-	const struct hz_step *s = tp->step;
-
-	for (uint32_t k = s->kernels; k-- > 0;)
-		for (uint32_t u = s->first[k + 1]; u-- > s->first[k];)
-			see(tp, seen, u, k);
 }
 
 /* What is only written next needs nothing of what it was. */
@@ -96,8 +77,33 @@ static void link_use(struct hz_tp *tp, const struct hz_tp_seen *next,
 		return;
 	g->next = next->use;
 	g->closes = closes + (closes <= kernel ? tp->step->kernels : 0);
+	g->by = g->closes;
 	tp->order[use] = g->closes;
 	tp->prev[g->next] = use;
+}
+
+static struct hz_tp_seen see(uint32_t use, uint32_t kernel, uint32_t u)
+{
+	return (struct hz_tp_seen){
+		use, 2 * kernel + !!(hz_use_how(u) & HZ_USE_READ)};
+}
+
+/* The first use of each tensor: it comes after the last one. */
+static void see_first(const struct hz_step *s, struct hz_tp_seen *seen)
+{
+	uint32_t left = s->tensors;
+
+	memset(seen, 0xff, s->tensors * sizeof(*seen));
+	for (uint32_t k = 0; left && k < s->kernels; k++) {
+		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++) {
+			uint32_t t = hz_use_tensor(s->use[u]);
+
+			if (seen[t].use != HZ_NONE)
+				continue;
+			seen[t] = see(u, k, s->use[u]);
+			left--;
+		}
+	}
 }
 
 HZ_TP_HINT look_ahead(const struct hz_tp *tp, const struct hz_tp_seen *seen,
@@ -112,18 +118,22 @@ HZ_TP_HINT look_ahead(const struct hz_tp *tp, const struct hz_tp_seen *seen,
 }
 
 /* Links each use to the next one of its tensor, once around. */
-static void link_uses(struct hz_tp *tp)
+static void link_uses(struct hz_tp *tp, const uint64_t *only)
 {
 	const struct hz_step *s = tp->step;
 	struct hz_tp_seen *seen = (struct hz_tp_seen *)tp->state;
 
 	memset(tp->prev, 0xff, s->first[s->kernels] * sizeof(*tp->prev));
-	see_first(tp, seen);
+	see_first(s, seen);
 	for (uint32_t k = s->kernels; k-- > 0;) {
 		for (uint32_t u = s->first[k + 1]; u-- > s->first[k];) {
+			uint32_t t = hz_use_tensor(s->use[u]);
+
+			if (only && !(only[t / 64] >> (t % 64) & 1))
+				continue;
 			look_ahead(tp, seen, u);
-			link_use(tp, &seen[hz_use_tensor(s->use[u])], u, k);
-			see(tp, seen, u, k);
+			link_use(tp, &seen[t], u, k);
+			seen[t] = see(u, k, s->use[u]);
 		}
 	}
 }
@@ -140,10 +150,13 @@ void hz_tp_times(struct hz_tp *tp)
 	tp->start[HZ_TP_TIMES * s->kernels] = at;
 }
 
-void hz_tp_gaps(struct hz_tp *tp)
+void hz_tp_gaps(struct hz_tp *tp, const uint64_t *only)
 {
+	uint32_t uses = tp->step->first[tp->step->kernels];
+
 	hz_tp_times(tp);
-	link_uses(tp);
+	memset(tp->leaves, 0, (uses / 64 + 1) * sizeof(*tp->leaves));
+	link_uses(tp, only);
 }
 
 void hz_tp_timing(struct hz_tp *tp, struct hz_tensor_plan *plan)
@@ -163,21 +176,49 @@ void hz_tp_timing(struct hz_tp *tp, struct hz_tensor_plan *plan)
 						(uint64_t)tp->used[k] - fast);
 }
 
+HZ_TP_HINT come_soon(const struct hz_tp *tp, uint32_t word)
+{
+	for (uint64_t b = tp->leaves[word]; b; b &= b - 1)
+		__builtin_prefetch(
+			&tp->gap[word * 64 + (uint32_t)__builtin_ctzll(b)]);
+}
+
+/* The next use from `use` on in whose gap some leaves; those of a later word
+ * are told to come. */
+static uint32_t next_leaves(const struct hz_tp *tp, uint32_t use)
+{
+	uint32_t uses = tp->step->first[tp->step->kernels], word = use / 64;
+	uint64_t bits = 0;
+
+	if (use >= uses)
+		return uses;
+	if (use % 64)
+		bits = tp->leaves[word++] >> (use % 64) << (use % 64);
+	for (; !bits && word <= uses / 64; word++) {
+		bits = tp->leaves[word];
+		if (word < uses / 64)
+			come_soon(tp, word + 1);
+	}
+	if (!bits)
+		return uses;
+	return (word - 1) * 64 + (uint32_t)__builtin_ctzll(bits);
+}
+
 /* Those that write, by deadline: a counting sort over two steps. The plan has
  * been walked to its end, so `order` is free. */
 void hz_tp_list_outs(struct hz_tp *tp, struct hz_tensor_plan *plan)
 {
-	uint32_t n = tp->step->kernels, uses = tp->step->first[n];
+	uint32_t n = tp->step->kernels, uses = tp->step->first[n], u;
 	uint32_t *at = tp->count;
 
 	memset(at, 0, (2 * (size_t)n + 2) * sizeof(*at));
-	for (uint32_t u = 0; u < uses; u++) {
+	for (u = next_leaves(tp, 0); u < uses; u = next_leaves(tp, u + 1)) {
 		plan->store_bytes += tp->gap[u].store;
 		at[tp->gap[u].by + 1] += tp->gap[u].write != 0;
 	}
 	for (uint32_t i = 0; i < 2 * n + 1; i++)
 		at[i + 1] += at[i];
-	for (uint32_t u = 0; u < uses; u++)
+	for (u = next_leaves(tp, 0); u < uses; u = next_leaves(tp, u + 1))
 		if (tp->gap[u].write)
 			tp->order[at[tp->gap[u].by]++] = u;
 	plan->in_bytes = tp->in_bytes;
@@ -220,7 +261,7 @@ void hz_tensor_plan_make(struct hz_tensor_plan *plan, void *mem,
 
 	memset(plan, 0, sizeof(*plan));
 	hz_tp_begin(&tp, mem, step, machine);
-	hz_tp_gaps(&tp);
+	hz_tp_gaps(&tp, NULL);
 	give_room(&tp, false);
 	hz_tp_choose(&tp);
 	for (unsigned i = 0; machine->goal == HZ_GOAL_TIME && i < passes; i++) {

@@ -6,146 +6,44 @@
  * What was planned for gaps that are still there is carried over; where that
  * does not fit, one sweep over the kernels that lack memory makes room.
  */
-#include "policy/tensor_plan_int.h"
+#include "policy/tensor_plan_same.h"
 
 #include <string.h>
 
-/* The two steps: where each kernel of the one that was is now, or, with GONE,
- * what came then instead of it. */
-struct same {
-	const struct hz_step *was, *now;
-	const struct hz_gap *gap; /* of `was` */
-	uint32_t *kernel;
-	uint32_t changed; /* kernels of either that have no match */
-};
-
-#define GONE (1u << 31)
-/* After a difference the steps are compared again so far on. */
-#define LOOK 64
-
-/* More than this part of the kernels changed: it is another step. */
-#define CHANGED_MAX 8
-
-static bool kernels_equal(const struct same *s, uint32_t was, uint32_t now)
-{
-	const uint32_t *a = s->was->first + was, *b = s->now->first + now;
-	uint32_t n = a[1] - a[0];
-
-	return n == b[1] - b[0] &&
-	       !memcmp(s->was->use + a[0], s->now->use + b[0],
-		       n * sizeof(*s->now->use));
-}
-
-/* Two kernels in a row, since one alone may be anything. */
-static bool meet(const struct same *s, uint32_t was, uint32_t now)
-{
-	if (was >= s->was->kernels || now >= s->now->kernels)
-		return was == s->was->kernels && now == s->now->kernels;
-	if (!kernels_equal(s, was, now))
-		return false;
-	return was + 1 >= s->was->kernels || now + 1 >= s->now->kernels ||
-	       kernels_equal(s, was + 1, now + 1);
-}
-
-/* How many kernels of each are to be left out so that they meet. */
-static void differ(const struct same *s, uint32_t was, uint32_t now,
-		   uint32_t *out, uint32_t *in)
-{
-	for (uint32_t d = 1; d <= LOOK; d++) {
-		*out = *in = d;
-		if (meet(s, was + d, now + d))
-			return;
-		*in = 0;
-		if (meet(s, was + d, now))
-			return;
-		*out = 0;
-		*in = d;
-		if (meet(s, was, now + d))
-			return;
-	}
-	*out = *in = LOOK;
-}
-
-static void match(struct same *s)
-{
-	uint32_t n = s->now->kernels, m = s->was->kernels, out, in;
-	uint32_t was = 0, now = 0;
-
-	while (was < m) {
-		if (now < n && kernels_equal(s, was, now)) {
-			s->kernel[was++] = now++;
-			continue;
-		}
-		differ(s, was, now, &out, &in);
-		out = hz_min(out, m - was);
-		in = hz_min(in, n - now);
-		s->changed += out + in;
-		for (; out; out--)
-			s->kernel[was++] = now | GONE;
-		now += in;
-	}
-	s->changed += n - now;
-}
-
-/* False: they differ too much. `kernel` has room for two steps of now. */
-static bool compare(struct same *s)
-{
-	uint32_t n = s->now->kernels, m = s->was->kernels;
-
-	if (m > n + n / 2 || s->was->tensors != s->now->tensors ||
-	    memcmp(s->was->bytes, s->now->bytes,
-		   s->now->tensors * sizeof(*s->now->bytes)))
-		return false;
-	match(s);
-	return s->changed <= hz_max(n, m) / CHANGED_MAX;
-}
-
-/* A use, in its kernel, of the step as it is now; HZ_NONE: it is gone. */
-static uint32_t use_now(const struct same *s, uint32_t use, uint32_t kernel)
-{
-	uint32_t now = s->kernel[kernel];
-
-	if (now & GONE)
-		return HZ_NONE;
-	return s->now->first[now] + use - s->was->first[kernel];
-}
-
-/* An absolute kernel. */
-static uint32_t kernel_now(const struct same *s, uint32_t kernel)
-{
-	uint32_t m = s->was->kernels;
-
-	if (kernel >= m)
-		return (s->kernel[kernel - m] & ~GONE) + s->now->kernels;
-	return s->kernel[kernel] & ~GONE;
-}
-
 /* What was planned for the gap, if it is still between the same uses. */
-static void carry_gap(const struct same *s, uint32_t was, struct hz_gap *g)
+static void carry_gap(struct hz_tp *tp, const struct hz_tp_same *s,
+		      uint32_t was, uint32_t use)
 {
 	const struct hz_gap *old = &s->gap[was];
+	struct hz_gap *g = &tp->gap[use];
 	uint32_t end = old->closes, by;
 
 	if (old->next == HZ_NONE || !old->evict)
 		return;
 	end = end >= s->was->kernels ? end - s->was->kernels : end;
-	if (use_now(s, old->next, end) != g->next)
+	if (hz_tp_is_other(s, hz_use_tensor(tp->step->use[use])) &&
+	    hz_tp_use_now(s, old->next, end) != g->next)
 		return;
 	g->evict = old->evict;
 	g->write = old->write;
-	by = hz_max(kernel_now(s, old->by), g->opened + 1);
+	hz_tp_leaves_some(tp, use);
+	by = hz_max(hz_tp_kernel_now(s, old->by), g->opened + 1);
 	g->by = hz_min(by, g->closes);
 }
 
-/* What a use and the gap after it take of memory, as changes. */
-static void weigh(struct hz_tp *tp, const struct hz_gap *g, uint64_t bytes)
+/* What a use and the gap after it change of the memory that is used: as long
+ * as one gap of a tensor follows the other, nothing. */
+static void weigh(struct hz_tp *tp, uint32_t use, uint32_t t)
 {
-	if (g->next == HZ_NONE) {
-		hz_tp_fly(tp, g->opened, g->opened + 1, (int64_t)bytes);
-		return;
-	}
-	hz_tp_fly(tp, g->opened, g->closes, (int64_t)bytes);
-	if (!g->evict)
+	const struct hz_gap *g = &tp->gap[use];
+
+	if (tp->prev[use] == HZ_NONE)
+		tp->flight[g->opened] += (int64_t)tp->step->bytes[t];
+	if (g->next == HZ_NONE)
+		tp->flight[g->opened + 1] -= (int64_t)tp->step->bytes[t];
+	else if (g->closes >= tp->step->kernels)
+		tp->flight[0] += (int64_t)tp->step->bytes[t];
+	if (!hz_tp_leaves(tp, use))
 		return;
 	hz_tp_fly(tp, g->by, g->closes, -(int64_t)g->evict);
 	tp->in_bytes += g->evict;
@@ -160,36 +58,45 @@ static bool writes(const struct hz_tp *tp, uint32_t use)
 	       tp->prev[use] == HZ_NONE;
 }
 
-HZ_TP_HINT look_ahead(const struct hz_tp *tp, uint32_t use,
-		      const uint32_t *wrote)
+/* A use of a tensor that some other kernel has, too: it has been linked. */
+static void carry_other(struct hz_tp *tp, const struct hz_tp_same *s,
+			uint32_t use, uint32_t was, uint32_t *wrote)
 {
-	uint32_t u = use + HZ_TP_AHEAD, t;
-
-	if (u >= tp->step->first[tp->step->kernels])
-		return;
-	t = hz_use_tensor(tp->step->use[u]);
-	__builtin_prefetch(&tp->step->bytes[t]);
-	__builtin_prefetch(&wrote[t], 1);
-	if (tp->gap[u].next == HZ_NONE)
-		return;
-	__builtin_prefetch(&tp->flight[hz_tp_in_step(tp, tp->gap[u].closes)],
-			   1);
-}
-
-static void carry_use(struct hz_tp *tp, const struct same *s, uint32_t use,
-		      uint32_t was, uint32_t *wrote)
-{
-	uint32_t t = hz_use_tensor(tp->step->use[use]);
 	struct hz_gap *g = &tp->gap[use];
 
-	look_ahead(tp, use, wrote);
 	if (writes(tp, use))
-		wrote[t] = use;
-	g->wrote = wrote[t];
-	g->by = g->closes;
-	if (was != HZ_NONE && g->next != HZ_NONE)
-		carry_gap(s, was, g);
-	weigh(tp, g, tp->step->bytes[t]);
+		*wrote = use;
+	if (g->next == HZ_NONE)
+		return;
+	g->wrote = *wrote;
+	if (was != HZ_NONE)
+		carry_gap(tp, s, was, use);
+}
+
+/* A use of a tensor whose uses are all still there, somewhere else. */
+static void carry_same(struct hz_tp *tp, const struct hz_tp_same *s,
+		       uint32_t use, uint32_t was, uint32_t kernel)
+{
+	const struct hz_gap *old = &s->gap[was];
+	uint32_t n = s->now->kernels, m = s->was->kernels;
+	struct hz_gap *g = &tp->gap[use];
+	const struct hz_tp_stretch *r;
+
+	*g = (struct hz_gap){
+		.next = HZ_NONE, .wrote = HZ_NONE, .opened = kernel};
+	tp->order[use] = HZ_NONE;
+	if (s->prev[was] != HZ_NONE)
+		tp->prev[use] =
+			s->prev[was] + hz_tp_stretch_of(s, s->prev[was])->uses;
+	if (old->next == HZ_NONE)
+		return;
+	r = hz_tp_stretch_of(s, old->next);
+	g->next = old->next + r->uses;
+	g->closes = old->closes + r->kernels + (old->closes >= m ? n - m : 0);
+	g->by = tp->order[use] = g->closes;
+	if (old->wrote != HZ_NONE)
+		g->wrote = old->wrote + hz_tp_stretch_of(s, old->wrote)->uses;
+	carry_gap(tp, s, was, use);
 }
 
 /* Sums up the changes in flight. */
@@ -201,32 +108,66 @@ static void add_up(struct hz_tp *tp)
 	}
 }
 
-/* All uses in their order, with the kernel that each was in before. */
-static void carry(struct hz_tp *tp, const struct same *s)
+/* What a later use will touch is on its way until then. */
+HZ_TP_HINT look_ahead(const struct hz_tp *tp, const struct hz_tp_same *s,
+		      uint32_t was)
+{
+	uint32_t n = s->now->kernels, m = s->was->kernels;
+	uint32_t u = was + HZ_TP_AHEAD, by, closes;
+
+	if (u >= s->was->first[m])
+		return;
+	by = s->gap[u].by;
+	closes = s->gap[u].closes;
+	if (!s->gap[u].evict)
+		return;
+	by = by >= m ? by - m : by;
+	closes = closes >= m ? closes - m : closes;
+	__builtin_prefetch(&s->kernel[by]);
+	__builtin_prefetch(&tp->flight[hz_min(by, n)], 1);
+	__builtin_prefetch(&tp->flight[hz_min(closes, n)], 1);
+}
+
+static void carry_kernel(struct hz_tp *tp, const struct hz_tp_same *s,
+			 uint32_t k, uint32_t was)
 {
 	const struct hz_step *now = tp->step;
-	uint32_t *wrote = (uint32_t *)tp->state, was = 0;
+	uint32_t *wrote = (uint32_t *)tp->state;
 
-	memset(wrote, 0xff, now->tensors * sizeof(*wrote));
+	for (uint32_t u = now->first[k]; u < now->first[k + 1]; u++) {
+		uint32_t t = hz_use_tensor(now->use[u]);
+
+		look_ahead(tp, s, was);
+		if (hz_tp_is_other(s, t))
+			carry_other(tp, s, u, was, &wrote[t]);
+		else
+			carry_same(tp, s, u, was, k);
+		weigh(tp, u, t);
+		was += was != HZ_NONE;
+	}
+}
+
+/* All uses in their order, with the kernel that each was in before. */
+static void carry(struct hz_tp *tp, const struct hz_tp_same *s)
+{
+	const struct hz_step *now = tp->step;
+	uint32_t *wrote = (uint32_t *)tp->state, was = 0, m = s->was->kernels;
+
+	for (uint32_t t = 0; t < now->tensors; t++)
+		wrote[t] = HZ_NONE;
 	for (uint32_t u = 0; u < now->first[now->kernels]; u++)
-		if (writes(tp, u))
+		if (hz_tp_is_other(s, hz_use_tensor(now->use[u])) &&
+		    writes(tp, u))
 			wrote[hz_use_tensor(now->use[u])] = u;
 	memset(tp->flight, 0, (now->kernels + 1) * sizeof(*tp->flight));
 	memset(tp->used, 0, now->kernels * sizeof(*tp->used));
 	for (uint32_t k = 0; k < now->kernels; k++) {
-		uint32_t old;
-
-		while (was < s->was->kernels &&
-		       (s->kernel[was] & GONE || s->kernel[was] < k))
+		while (was < m &&
+		       (s->kernel[was] & HZ_TP_GONE || s->kernel[was] < k))
 			was++;
-		old = was < s->was->kernels && s->kernel[was] == k
-			      ? s->was->first[was]
-			      : HZ_NONE;
-		for (uint32_t u = now->first[k]; u < now->first[k + 1]; u++)
-			carry_use(tp, s, u,
-				  old == HZ_NONE ? old
-						 : old + u - now->first[k],
-				  wrote);
+		carry_kernel(tp, s, k,
+			     was < m && s->kernel[was] == k ? s->was->first[was]
+							    : HZ_NONE);
 	}
 	add_up(tp);
 }
@@ -236,24 +177,39 @@ static void offer(struct hz_tp *tp, uint32_t use, uint32_t key)
 {
 	uint64_t bytes = tp->step->bytes[hz_use_tensor(tp->step->use[use])];
 
-	if (tp->gap[use].evict < bytes && bytes > tp->m->fast >> 22)
+	if (hz_tp_leaves(tp, use) && tp->gap[use].evict == bytes)
+		return;
+	if (bytes > tp->m->fast >> 22)
 		hz_tp_far_push(tp, (struct hz_tp_far){key, use});
+}
+
+/* A use that is offered later. */
+HZ_TP_HINT come_soon(const struct hz_tp *tp, uint32_t use, uint32_t from)
+{
+	uint32_t u = use + HZ_TP_AHEAD, closes;
+
+	if (u >= tp->step->first[tp->step->kernels])
+		return;
+	__builtin_prefetch(&tp->step->bytes[hz_use_tensor(tp->step->use[u])]);
+	closes = tp->order[u];
+	if (closes != HZ_NONE && closes >= from)
+		__builtin_prefetch(&tp->far.head[closes - from], 1);
 }
 
 /* All that are open before kernel k, of this step and the one before. */
 static void offer_open(struct hz_tp *tp, uint32_t k)
 {
-	uint32_t n = tp->step->kernels;
+	const struct hz_step *s = tp->step;
+	uint32_t n = s->kernels;
 
-	for (uint32_t u = 0; u < tp->step->first[n]; u++) {
-		const struct hz_gap *g = &tp->gap[u];
+	for (uint32_t at = 0; at < n; at++) {
+		uint32_t from = at < k ? 0 : n;
 
-		if (g->next == HZ_NONE)
-			continue;
-		if (g->opened < k && g->closes > k)
-			offer(tp, u, g->closes);
-		else if (g->opened >= k && g->closes > k + n)
-			offer(tp, u, g->closes - n);
+		for (uint32_t u = s->first[at]; u < s->first[at + 1]; u++) {
+			come_soon(tp, u, from);
+			if (tp->order[u] != HZ_NONE && tp->order[u] > k + from)
+				offer(tp, u, tp->order[u] - from);
+		}
 	}
 }
 
@@ -269,6 +225,7 @@ static uint64_t leave(struct hz_tp *tp, const struct hz_tp_far *far, uint32_t k,
 
 	n = hz_min(n, all - g->evict);
 	g->by = g->evict ? hz_min(g->by, at) : at;
+	hz_tp_leaves_some(tp, far->use);
 	g->evict += n;
 	g->write += n;
 	tp->in_bytes += n;
@@ -302,9 +259,11 @@ static void repair(struct hz_tp *tp)
 			sum -= (int64_t)leave(
 				tp, &far, k,
 				(uint64_t)(tp->used[k] + sum - fast));
-		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++)
-			if (tp->gap[u].next != HZ_NONE)
-				offer(tp, u, tp->gap[u].closes);
+		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++) {
+			come_soon(tp, u, 0);
+			if (tp->order[u] != HZ_NONE)
+				offer(tp, u, tp->order[u]);
+		}
 	}
 	add_up(tp);
 }
@@ -315,15 +274,14 @@ bool hz_tensor_plan_change(struct hz_tensor_plan *plan, void *mem,
 			   const struct hz_tensor_plan *was,
 			   const struct hz_step *was_step)
 {
-	struct same s = {.was = was_step, .now = step, .gap = was->gap};
+	struct hz_tp_same s = {.was = was_step, .now = step, .gap = was->gap};
 	struct hz_tp tp;
 
 	hz_tp_begin(&tp, mem, step, machine);
-	s.kernel = tp.count;
-	if (!compare(&s))
+	if (!hz_tp_compare(&tp, &s, was))
 		return false;
 	memset(plan, 0, sizeof(*plan));
-	hz_tp_gaps(&tp);
+	hz_tp_gaps(&tp, s.other);
 	carry(&tp, &s);
 	repair(&tp);
 	hz_tp_timing(&tp, plan);

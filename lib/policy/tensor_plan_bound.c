@@ -81,7 +81,7 @@ void hz_step_bound(struct hz_step_bound *bound, void *mem,
 	memset(bound, 0, sizeof(*bound));
 	hz_tp_lay_out(&tp, mem, step);
 	tp.m = machine;
-	hz_tp_gaps(&tp);
+	hz_tp_gaps(&tp, NULL);
 	kept = live_changes(&tp);
 	live = kept;
 	bound->ideal_ns = bound->bound_ns = tp.start[step->kernels];

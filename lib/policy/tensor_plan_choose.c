@@ -12,11 +12,11 @@ static uint32_t idle_from(struct hz_tp *tp, uint32_t k)
 {
 	uint32_t at = k, next;
 
-	while (tp->idle[at] != at)
-		at = tp->idle[at];
+	while (tp->link[at].idle != at)
+		at = tp->link[at].idle;
 	for (; k != at; k = next) {
-		next = tp->idle[k];
-		tp->idle[k] = at;
+		next = tp->link[k].idle;
+		tp->link[k].idle = at;
 	}
 	return at;
 }
@@ -29,40 +29,62 @@ static uint64_t carry(struct hz_tp *tp, uint32_t since, uint64_t bytes)
 	uint32_t k;
 
 	while (left && (k = idle_from(tp, since)) < tp->now) {
-		n = hz_min(left, (uint64_t)tp->link[k]);
-		tp->link[k] -= (int64_t)n;
+		n = hz_min(left, (uint64_t)tp->link[k].left);
+		tp->link[k].left -= (int64_t)n;
 		left -= n;
-		if (!tp->link[k])
-			tp->idle[k] = k + 1;
+		if (!tp->link[k].left)
+			tp->link[k].idle = k + 1;
 	}
 	return bytes - left;
 }
 
 static void link_start(struct hz_tp *tp)
 {
-	uint32_t n = tp->step->kernels;
+	uint32_t n = tp->step->kernels, end = tp->rounds * n;
+	uint64_t ns = 0;
+	double bytes = 0;
 
-	for (uint32_t k = 0; k < tp->rounds * n; k++) {
-		double bytes = (double)tp->step->ns[k % n] / 1e9 *
-			       (double)tp->m->out_bps;
-
-		tp->link[k] = (int64_t)bytes + 1;
-		tp->idle[k] = k;
+	for (uint32_t k = 0; k < n; k++) {
+		/* Many take as long, and dividing takes its time. */
+		if (tp->step->ns[k] != ns) {
+			ns = tp->step->ns[k];
+			bytes = (double)ns / 1e9 * (double)tp->m->out_bps;
+		}
+		for (uint32_t at = k; at < end; at += n)
+			tp->link[at] =
+				(struct hz_tp_link){(int64_t)bytes + 1, at};
 	}
-	tp->idle[tp->rounds * n] = tp->rounds * n;
+	tp->link[end] = (struct hz_tp_link){0, end};
 }
 
-/* What the last round found of a gap is the plan. */
+/* What the last round found of a gap that some left in is the plan. */
 static void record(struct hz_tp *tp, const struct hz_tp_state *st)
 {
 	struct hz_gap *g = &tp->gap[st->use];
 
 	g->evict = st->evict;
 	g->write = st->write;
-	g->by = st->evict ? st->by : g->closes;
-	g->wrote = st->wrote;
+	g->by = st->by;
+	hz_tp_leaves_some(tp, st->use);
 	tp->in_bytes += st->evict;
 	tp->out_bytes += st->write;
+}
+
+/* Nothing leaves any more. */
+static void forget(struct hz_tp *tp)
+{
+	uint32_t words = tp->step->first[tp->step->kernels] / 64 + 1;
+
+	for (uint32_t w = 0; w < words; w++) {
+		for (uint64_t b = tp->leaves[w]; b; b &= b - 1) {
+			struct hz_gap *g =
+				&tp->gap[w * 64 + (uint32_t)__builtin_ctzll(b)];
+
+			g->evict = g->write = 0;
+			g->by = g->closes;
+		}
+		tp->leaves[w] = 0;
+	}
 }
 
 /* The open gap ends: what left comes back. Returns the bytes that the kernel
@@ -75,7 +97,7 @@ static uint64_t close_gap(struct hz_tp *tp, uint32_t use, bool last)
 	uint64_t missing = st->bytes - st->here;
 	bool writes = hz_use_how(s->use[use]) & HZ_USE_WRITE;
 
-	if (st->use != HZ_NONE && last)
+	if (st->use != HZ_NONE && st->evict && last)
 		record(tp, st);
 	/* What came back has a copy below, unless it is written now. */
 	st->clean += missing;
@@ -93,7 +115,8 @@ static uint64_t close_gap(struct hz_tp *tp, uint32_t use, bool last)
 }
 
 /* After the kernel: dead bytes are dropped, the others wait. */
-static uint64_t open_gap(struct hz_tp *tp, uint32_t use, uint32_t base)
+static uint64_t open_gap(struct hz_tp *tp, uint32_t use, uint32_t base,
+			 bool last)
 {
 	uint32_t t = hz_use_tensor(tp->step->use[use]);
 	struct hz_tp_state *st = &tp->state[t];
@@ -104,10 +127,15 @@ static uint64_t open_gap(struct hz_tp *tp, uint32_t use, uint32_t base)
 		return st->bytes;
 	}
 	st->use = use;
+	if (last)
+		tp->gap[use].wrote = st->wrote;
 	/* A transfer of almost nothing costs more than it frees. */
 	if (st->bytes <= tp->m->fast >> 22)
 		return 0;
 	hz_tp_far_push(tp, (struct hz_tp_far){base + closes, use});
+	/* Soon to leave. */
+	if (base + closes >= tp->far.popped)
+		__builtin_prefetch(&tp->link[st->since], 1);
 	return 0;
 }
 
@@ -204,17 +232,23 @@ static int64_t make_room(struct hz_tp *tp, int64_t used, int64_t room)
 }
 
 /* What a later use will touch is on its way until then. */
-HZ_TP_HINT look_ahead(const struct hz_tp *tp, uint32_t use, uint32_t base)
+HZ_TP_HINT look_ahead(const struct hz_tp *tp, uint32_t use, uint32_t base,
+		      bool last)
 {
 	uint32_t u = use + HZ_TP_AHEAD;
+	const struct hz_tp_state *st;
 
 	if (u >= tp->step->first[tp->step->kernels])
 		return;
 	__builtin_prefetch(&tp->state[hz_use_tensor(tp->step->use[u])], 1);
 	if (tp->order[u] != HZ_NONE)
 		__builtin_prefetch(&tp->far.head[base + tp->order[u]], 1);
-	if (tp->prev[u] != HZ_NONE)
-		__builtin_prefetch(&tp->gap[tp->prev[u]], 1);
+	if (!last)
+		return;
+	u = use + HZ_TP_AHEAD / 2;
+	st = &tp->state[hz_use_tensor(tp->step->use[u])];
+	if (st->evict)
+		__builtin_prefetch(&tp->gap[st->use], 1);
 }
 
 static int64_t walk(struct hz_tp *tp, int64_t used, uint32_t round)
@@ -226,13 +260,13 @@ static int64_t walk(struct hz_tp *tp, int64_t used, uint32_t round)
 	for (uint32_t k = 0; k < s->kernels; k++) {
 		tp->now = base + k;
 		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++) {
-			look_ahead(tp, u, base);
+			look_ahead(tp, u, base, last);
 			used += (int64_t)close_gap(tp, u, last);
 		}
 		used = make_room(tp, used, tp->room[k]);
 		tp->used[k] = used;
 		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++)
-			used -= (int64_t)open_gap(tp, u, base);
+			used -= (int64_t)open_gap(tp, u, base, last);
 	}
 	return used;
 }
@@ -244,6 +278,7 @@ void hz_tp_choose(struct hz_tp *tp)
 
 	tp->now = 0;
 	hz_tp_far_reset(tp);
+	forget(tp);
 	link_start(tp);
 	for (uint32_t t = 0; t < s->tensors; t++)
 		tp->state[t] = (struct hz_tp_state){

@@ -13,6 +13,7 @@ void hz_tp_far_reset(struct hz_tp *tp)
 	size_t words = q->keys;
 
 	q->top = HZ_NONE;
+	q->popped = 0;
 	memset(q->head, 0xff, q->keys * sizeof(*q->head));
 	for (unsigned l = 0; l < HZ_TP_LEVELS; l++) {
 		words = words / 64 + 1;
@@ -73,7 +74,7 @@ bool hz_tp_far_pop(struct hz_tp *tp, struct hz_tp_far *far)
 	key = q->top;
 	if (key == HZ_NONE || key <= tp->now)
 		return false;
-	far->key = key;
+	far->key = q->popped = key;
 	far->use = q->head[key];
 	q->head[key] = q->next[far->use];
 	if (q->head[key] == HZ_NONE) {

@@ -48,7 +48,15 @@ struct hz_tp_queue {
 	uint32_t *next; /* by use */
 	uint64_t *bits[HZ_TP_LEVELS];
 	uint32_t keys;
-	uint32_t top; /* the largest key that is not empty; HZ_NONE: look */
+	uint32_t top;	 /* the largest key that is not empty; HZ_NONE: look */
+	uint32_t popped; /* the key that was taken last */
+};
+
+/* The link out in a kernel: bytes that it could carry more, and the first
+ * kernel from here on that has any. */
+struct hz_tp_link {
+	int64_t left;
+	uint32_t idle;
 };
 
 /* A walk backwards in time along one link: each transfer ends when it has to,
@@ -64,11 +72,12 @@ struct hz_tp {
 	const struct hz_step *step;
 	const struct hz_plan_for *m;
 	struct hz_gap *gap;
-	uint64_t *spill; /* by use: bytes for the third tier */
-	uint32_t *order; /* by use: its gap's `closes`, HZ_NONE: dead; at last
-			  * the plan's list */
-	uint32_t *prev;	 /* by use: the gap that it ends, or HZ_NONE */
-	uint32_t *count; /* 2 a kernel and 2 more: gaps that write, by `by` */
+	uint64_t *spill;  /* by use: bytes for the third tier */
+	uint32_t *order;  /* by use: its gap's `closes`, HZ_NONE: dead; at last
+			   * the plan's list */
+	uint32_t *prev;	  /* by use: the gap that it ends, or HZ_NONE */
+	uint64_t *leaves; /* a bit a use: some leaves in its gap */
+	uint32_t *count;  /* 2 a kernel and 2 more: gaps that write, by `by` */
 	uint64_t in_bytes, out_bytes; /* of a step */
 	struct hz_tp_state *state;    /* by tensor */
 	struct hz_tp_queue far;
@@ -76,10 +85,7 @@ struct hz_tp {
 	int64_t *room;	 /* by kernel: bytes that may be used */
 	int64_t *used;	 /* by kernel: bytes that are */
 	int64_t *flight; /* by kernel, 1 more: on their way in */
-	/* The link out, by kernel of all rounds: bytes that it could carry
-	 * more, and the first kernel from here on that has any. */
-	int64_t *link;
-	uint32_t *idle;
+	struct hz_tp_link *link; /* by kernel of all rounds, 1 more */
 	uint64_t stall; /* bytes that nothing but waiting makes room for */
 	uint64_t now;	/* kernel of a walk, absolute */
 	uint32_t rounds;
@@ -110,6 +116,23 @@ static inline uint64_t hz_tp_ns(uint64_t bytes, uint64_t bps)
 	return bps ? (uint64_t)((double)bytes * 1e9 / (double)bps) : 0;
 }
 
+/* Most gaps evict nothing, and are not looked at. */
+static inline bool hz_tp_leaves(const struct hz_tp *tp, uint32_t use)
+{
+	return tp->leaves[use / 64] >> (use % 64) & 1;
+}
+
+static inline void hz_tp_leaves_some(struct hz_tp *tp, uint32_t use)
+{
+	tp->leaves[use / 64] |= 1ull << (use % 64);
+}
+
+/* Does a gap end with this use that something comes back from? */
+static inline bool hz_tp_comes_back(const struct hz_tp *tp, uint32_t use)
+{
+	return tp->prev[use] != HZ_NONE && hz_tp_leaves(tp, tp->prev[use]);
+}
+
 /* `bytes` more are in memory from kernel a to before b: a change of flight,
  * which is summed up later. */
 void hz_tp_fly(struct hz_tp *tp, uint32_t a, uint32_t b, int64_t bytes);
@@ -136,8 +159,9 @@ void hz_tp_begin(struct hz_tp *tp, void *mem, const struct hz_step *step,
 /* All that comes after who leaves; used and order must be as then. */
 void hz_tp_timing(struct hz_tp *tp, struct hz_tensor_plan *plan);
 void hz_tp_list_outs(struct hz_tp *tp, struct hz_tensor_plan *plan);
-/* Links uses; zeroes the rest of the gaps. */
-void hz_tp_gaps(struct hz_tp *tp);
+/* Links uses of those tensors that have a bit, NULL: of all; zeroes the rest of
+ * their gaps. */
+void hz_tp_gaps(struct hz_tp *tp, const uint64_t *only);
 /* Fills start. */
 void hz_tp_times(struct hz_tp *tp);
 

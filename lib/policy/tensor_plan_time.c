@@ -80,16 +80,15 @@ static void one_back(struct hz_tp *tp, struct hz_tp_late *late,
 /* The gaps that uses end lie anywhere. */
 HZ_TP_HINT look_back(const struct hz_tp *tp, uint32_t use)
 {
-	if (use < HZ_TP_AHEAD || tp->prev[use - HZ_TP_AHEAD] == HZ_NONE)
-		return;
-	__builtin_prefetch(&tp->gap[tp->prev[use - HZ_TP_AHEAD]], 1);
+	if (use >= HZ_TP_AHEAD && hz_tp_comes_back(tp, use - HZ_TP_AHEAD))
+		__builtin_prefetch(&tp->gap[tp->prev[use - HZ_TP_AHEAD]], 1);
 }
 
 HZ_TP_HINT look_ahead(const struct hz_tp *tp, uint32_t use)
 {
 	uint32_t u = use + HZ_TP_AHEAD;
 
-	if (u < tp->step->first[tp->step->kernels] && tp->prev[u] != HZ_NONE)
+	if (u < tp->step->first[tp->step->kernels] && hz_tp_comes_back(tp, u))
 		__builtin_prefetch(&tp->gap[tp->prev[u]], 1);
 }
 
@@ -117,12 +116,10 @@ void hz_tp_just_in_time(struct hz_tp *tp)
 			struct hz_gap *g;
 
 			look_back(tp, u);
-			if (tp->prev[u] == HZ_NONE)
+			if (!hz_tp_comes_back(tp, u))
 				continue;
 			g = &tp->gap[tp->prev[u]];
-			if (g->evict)
-				one_back(tp, &late, g, k - g->closes,
-					 k < 3 * n);
+			one_back(tp, &late, g, k - g->closes, k < 3 * n);
 		}
 	}
 	for (uint32_t k = 0; k < n; k++)
@@ -177,7 +174,7 @@ void hz_tp_earlier(struct hz_tp *tp)
 		tp->flight[k] += tp->used[k];
 	for (uint32_t u = 0; u < s->first[s->kernels]; u++) {
 		look_ahead(tp, u);
-		if (tp->prev[u] != HZ_NONE && tp->gap[tp->prev[u]].evict)
+		if (hz_tp_comes_back(tp, u))
 			gate_earlier(tp, &tp->gap[tp->prev[u]]);
 	}
 }
@@ -269,14 +266,14 @@ static int64_t spill_round(struct hz_tp *tp, int64_t used, uint32_t round)
 		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++) {
 			uint32_t p = tp->prev[u];
 
-			if (p == HZ_NONE || !tp->gap[p].evict ||
+			if (!hz_tp_comes_back(tp, u) ||
 			    base + k < tp->gap[p].closes)
 				continue;
 			used -= (int64_t)(tp->gap[p].evict - tp->spill[p]);
 			tp->gap[p].store = tp->spill[p];
 		}
 		for (uint32_t u = s->first[k]; u < s->first[k + 1]; u++) {
-			if (!tp->gap[u].evict)
+			if (!hz_tp_leaves(tp, u))
 				continue;
 			tp->spill[u] = 0;
 			used += (int64_t)tp->gap[u].evict;

@@ -343,6 +343,18 @@ static void change(struct random_step *now, const struct random_step *was)
 				     now->first, now->use, now->bytes};
 }
 
+/* What has nothing to do with who leaves is as in a new plan. */
+static void links_are_equal(const struct hz_step *s, const struct hz_gap *a,
+			    const struct hz_gap *b)
+{
+	for (uint32_t u = 0; u < s->first[s->kernels]; u++) {
+		cr_assert_eq(a[u].next, b[u].next);
+		cr_assert_eq(a[u].wrote, b[u].wrote);
+		cr_assert_eq(a[u].opened, b[u].opened);
+		cr_assert_eq(a[u].closes, b[u].closes);
+	}
+}
+
 Test(tensor_plan, a_few_other_kernels_keep_the_plan)
 {
 	struct planned p = {.machine = machine(60 * MIB, HZ_GOAL_BYTES)}, full;
@@ -362,6 +374,36 @@ Test(tensor_plan, a_few_other_kernels_keep_the_plan)
 	cr_assert_leq(most_used(&now.step, plan.gap), 60 * MIB);
 	gates_are_in_order(&plan, &now.step);
 	cr_assert_leq(plan.in_bytes * 100, full.plan.in_bytes * 105);
+	links_are_equal(&now.step, plan.gap, full.plan.gap);
+	free(mem);
+	free(p.mem);
+	free(full.mem);
+}
+
+/* A kernel has one use less: all that come later are shifted by it, and no
+ * kernel is. */
+Test(tensor_plan, a_kernel_may_lose_a_use)
+{
+	struct planned p = {.machine = machine(60 * MIB, HZ_GOAL_BYTES)}, full;
+	struct random_step was, now;
+	struct hz_tensor_plan plan;
+	void *mem;
+
+	make_random(&was);
+	now = was;
+	now.step.use = now.use;
+	now.step.first = now.first;
+	memmove(now.use + 141, now.use + 142, (2 * K - 142) * sizeof(*now.use));
+	for (uint32_t k = 71; k <= K; k++)
+		now.first[k]--;
+	plan_step(&p, &was.step);
+	mem = malloc(hz_tensor_plan_bytes(&now.step));
+	cr_assert(hz_tensor_plan_change(&plan, mem, &now.step, &p.machine,
+					&p.plan, &was.step));
+	full.machine = p.machine;
+	plan_step(&full, &now.step);
+	links_are_equal(&now.step, plan.gap, full.plan.gap);
+	cr_assert_leq(most_used(&now.step, plan.gap), 60 * MIB);
 	free(mem);
 	free(p.mem);
 	free(full.mem);
