@@ -7,8 +7,12 @@
  *   a path of another file than the driver that is open: as it is;
  *   no driver on this machine: the call must fail as without us;
  *   Horizon is off: the driver itself.
- * Every other name is passed on as it is. dlsym is not interposed: whoever
- * has our handle finds everything in it, and RTLD_NEXT stays the loader's.
+ * Every other name is passed on as it is.
+ *
+ * And dlsym, for one thing only: a name of the driver's that is younger than
+ * the toolkit which our forwarders were made from, asked for with our handle,
+ * is looked up in the driver instead. Whatever else is asked, and by whom, is
+ * the loader's: RTLD_NEXT stays what it is.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -18,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/util.h"
 #include "cuda_real.h"
 #include "engine/gpu.h"
 
@@ -104,6 +109,65 @@ const char *hz_cu_dlopen_name(const char *file, int flags)
 			       ? file
 			       : hz_cu_driver_path();
 	return "libcuda.so.1";
+}
+
+/* ---- dlsym ---- */
+
+static bool is_known(const char *name)
+{
+	unsigned from = 0, to = HZ_CU_COUNT;
+
+	while (from < to) {
+		unsigned at = (from + to) / 2;
+		int order = strcmp(name, hz_cu_names[at]);
+
+		if (!order)
+			return true;
+		if (order < 0)
+			to = at;
+		else
+			from = at + 1;
+	}
+	return false;
+}
+
+static bool is_ours(void *handle)
+{
+	struct link_map *map = NULL;
+	Dl_info self;
+
+	return !dlinfo(handle, RTLD_DI_LINKMAP, &map) && map &&
+	       dladdr((void *)is_ours, &self) &&
+	       (uintptr_t)map->l_addr == (uintptr_t)self.dli_fbase;
+}
+
+void *hz_cu_dlsym_handle(void *handle, const char *name)
+{
+	void *driver;
+
+	if (handle == RTLD_DEFAULT || handle == RTLD_NEXT || !name ||
+	    name[0] != 'c' || name[1] != 'u' || name[2] < 'A' ||
+	    name[2] > 'Z' || is_known(name) || !is_ours(handle))
+		return handle;
+	driver = hz_cu_driver_handle();
+	if (!driver || !dlsym(driver, name))
+		return handle;
+	hz_cu_unknown(name);
+	return driver;
+}
+
+/* The one behind us, of whichever version the C library has. */
+hz_cu_fn hz_cu_next_dlsym(void)
+{
+	static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5",
+					       "GLIBC_2.17"};
+	static hz_cu_fn next;
+	hz_cu_fn fn = __atomic_load_n(&next, __ATOMIC_ACQUIRE);
+
+	for (size_t i = 0; !fn && i < hz_array_len(versions); i++)
+		fn = (hz_cu_fn)dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+	__atomic_store_n(&next, fn, __ATOMIC_RELEASE);
+	return fn;
 }
 
 hz_cu_fn hz_cu_next_dlopen(void)

@@ -124,6 +124,20 @@ static bool can_tell(bool kernel)
 				: HZ_CU_cuFuncGetParamInfo);
 }
 
+static void lay_out(struct hz_cu_func *x, struct hz_cu_param *p, size_t offset,
+		    size_t size)
+{
+	size_t skip = -offset % sizeof(uint64_t);
+
+	p->offset = (uint32_t)offset;
+	p->size = (uint32_t)size;
+	p->skip = (uint32_t)skip;
+	if (size > skip)
+		p->words = (uint32_t)((size - skip) / sizeof(uint64_t));
+	x->words += p->words;
+	x->large |= size >= sizeof(CUtensorMap);
+}
+
 static struct hz_cu_func *ask(CUfunction f, uint32_t now)
 {
 	bool kernel;
@@ -143,8 +157,7 @@ static struct hz_cu_func *ask(CUfunction f, uint32_t now)
 		size_t offset = 0, size = 0;
 
 		param_info(f, kernel, i, &offset, &size);
-		x->param[i].offset = (uint32_t)offset;
-		x->param[i].size = (uint32_t)size;
+		lay_out(x, &x->param[i], offset, size);
 	}
 	return x;
 }

@@ -54,17 +54,21 @@
 			what_;                          \
 		return rc;                              \
 	}
+#define HZ_HOOK_ON(name_, own_, what_) \
+	HZ_HOOK(name_, if (!hz_cu_capturing(hStream, own_)) what_)
 #define HZ_HOOK_OWN(name_, function_)
 #define HZ_CALL(name_, why_)
 #include "cuda_hooks.def"
 #undef HZ_HOOK_AROUND
 #undef HZ_HOOK_FREE
 #undef HZ_HOOK_ALWAYS
+#undef HZ_HOOK_ON
 #undef HZ_HOOK
 #undef HZ_HOOK_OWN
 
 #define ROW(name_, function_)		 {HZ_CU_##name_, (hz_cu_fn)function_},
 #define HZ_HOOK(name_, what_)		 ROW(name_, hook_##name_)
+#define HZ_HOOK_ON(name_, own_, what_)	 ROW(name_, hook_##name_)
 #define HZ_HOOK_ALWAYS(name_, what_)	 ROW(name_, hook_##name_)
 #define HZ_HOOK_FREE(name_, pointer_)	 ROW(name_, hook_##name_)
 #define HZ_HOOK_AROUND(name_, b_, a_)	 ROW(name_, hook_##name_)
@@ -88,6 +92,23 @@ static bool is_family(const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* Its name without what tells its forms apart. */
+void hz_cu_unknown(const char *name)
+{
+	char base[64] = {0};
+	const char *end = strstr(name, "_v");
+	size_t len;
+
+	if (!end)
+		end = strstr(name, "_pt");
+	len = end ? (size_t)(end - name) : strlen(name);
+	if (OFF || len >= sizeof(base))
+		return;
+	memcpy(base, name, len);
+	if (is_family(base))
+		hz_gpu_unhooked();
 }
 
 static void replace(CUresult rc, const char *name, void **pfn)

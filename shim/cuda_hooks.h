@@ -70,8 +70,13 @@ struct hz_cu_func {
 	uint32_t kernel;     /* its number */
 	uint16_t n;	     /* arguments */
 	bool known;	     /* n and param are right */
+	bool large;	     /* one could hold a descriptor */
+	uint32_t words;	     /* of all arguments */
 	struct hz_cu_param {
 		uint32_t offset, size;
+		/* Aligned words in it, behind `skip` bytes: the alignment is
+		 * that of all arguments together. */
+		uint32_t skip, words;
 	} param[];
 };
 /* The driver may be asked about a kernel that was just launched, but not about
@@ -94,7 +99,8 @@ struct hz_cu_words {
 	uint32_t kernel;  /* for a launch */
 	bool first;
 	uint32_t n;
-	uint64_t low, span; /* of all addresses */
+	struct hz_gpu_key key;
+	const int8_t *near; /* which words may be addresses */
 	uint64_t word[512];
 };
 /* False if the arguments cannot be read. What is left in w->word was not

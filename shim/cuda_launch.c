@@ -42,7 +42,7 @@ static void keep(struct hz_cu_words *w, const uint64_t *word, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		w->word[n] = word[i];
-		n += word[i] - w->low < w->span;
+		n += hz_gpu_near(w->near, word[i]) != 0;
 	}
 	w->n = n;
 }
@@ -51,16 +51,18 @@ static void keep(struct hz_cu_words *w, const uint64_t *word, size_t count)
  * hardly any. */
 static void scan_words(struct hz_cu_words *w, const char *p, size_t words)
 {
-	const uint64_t low = w->low, span = w->span;
+	const int8_t *near = w->near;
 	uint64_t four[4];
 
 	for (; words >= 4; words -= 4, p += sizeof(four)) {
-		unsigned wanted;
+		uint64_t wanted; /* how many: each is -1 */
 
 		make_room(w, 4);
 		memcpy(four, p, sizeof(four));
-		wanted = (four[0] - low < span) + (four[1] - low < span) +
-			 (four[2] - low < span) + (four[3] - low < span);
+		wanted = -(hz_gpu_near(near, four[0]) +
+			   hz_gpu_near(near, four[1]) +
+			   hz_gpu_near(near, four[2]) +
+			   hz_gpu_near(near, four[3]));
 		if (wanted == 4) {
 			memcpy(&w->word[w->n], four, sizeof(four));
 			w->n += 4;
@@ -70,9 +72,87 @@ static void scan_words(struct hz_cu_words *w, const char *p, size_t words)
 	}
 	memcpy(four, p, words * sizeof(*four));
 	for (size_t i = 0; i < words; i++)
-		if (four[i] - low < span)
+		if (hz_gpu_near(near, four[i]))
 			put(w, four[i]);
 }
+
+/* ---- the key of a launch ---- */
+
+/* The words, those that cannot be addresses as zeros. Four chains, so that
+ * multiplications overlap; which of them a word goes into depends on where it
+ * lies only. */
+struct chains {
+	const int8_t *near;
+	uint64_t h[4];
+};
+
+static const uint64_t odd[4] = {0x9e3779b97f4a7c15ull, 0xc2b2ae3d27d4eb4full,
+				0x165667b19e3779f9ull, 0xd6e8feb86659fd93ull};
+
+static inline uint64_t fold(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+static inline uint64_t wanted(const struct chains *c, const char *p, size_t i)
+{
+	uint64_t word;
+
+	memcpy(&word, p + i * sizeof(word), sizeof(word));
+	return word & hz_gpu_near(c->near, word);
+}
+
+/* n times eight words. */
+static void take_eights(struct chains *to, const char *p, uint32_t n)
+{
+	const struct chains c = *to;
+	uint64_t h0 = c.h[0], h1 = c.h[1], h2 = c.h[2], h3 = c.h[3];
+
+	for (; n; n--, p += 8 * sizeof(uint64_t)) {
+		h0 = fold(h0 ^ wanted(&c, p, 0), odd[0] ^ wanted(&c, p, 1));
+		h1 = fold(h1 ^ wanted(&c, p, 2), odd[1] ^ wanted(&c, p, 3));
+		h2 = fold(h2 ^ wanted(&c, p, 4), odd[2] ^ wanted(&c, p, 5));
+		h3 = fold(h3 ^ wanted(&c, p, 6), odd[3] ^ wanted(&c, p, 7));
+	}
+	to->h[0] = h0;
+	to->h[1] = h1;
+	to->h[2] = h2;
+	to->h[3] = h3;
+}
+
+static inline void take_one(struct chains *c, const char *p, size_t i,
+			    uint32_t chain)
+{
+	uint64_t *h = &c->h[chain % 4];
+
+	*h = fold(*h ^ wanted(c, p, i), odd[chain % 4]);
+}
+
+static struct hz_gpu_key key_of(const struct hz_cu_func *x, void **params)
+{
+	struct chains c = {.near = hz_gpu_addresses(), .h = {1, 2, 3, 4}};
+	uint32_t n = 0;
+
+	for (unsigned i = 0; i < x->n; i++) {
+		const char *p = (const char *)params[i] + x->param[i].skip;
+		uint32_t words = params[i] ? x->param[i].words : 0;
+
+		if (hz_unlikely(words >= 8))
+			take_eights(&c, p, words / 8);
+		for (uint32_t k = words & ~7u; k < words; k++)
+			take_one(&c, p, k, n++);
+	}
+	return (struct hz_gpu_key){
+		.a = fold(c.h[0] ^ odd[1], c.h[1] ^ odd[2]) ^
+		     fold(c.h[2] ^ odd[3], c.h[3] ^ odd[0]),
+		.b = fold(c.h[0] ^ odd[3], c.h[2] ^ odd[2]) ^
+		     fold(c.h[1] ^ odd[0], c.h[3] ^ odd[1]),
+		.some = true};
+}
+
+/* ---- the words themselves ---- */
 
 /* `offset` is where the bytes lie among all arguments: it has the alignment,
  * the copy that the program passes need not have it. */
@@ -119,7 +199,7 @@ static bool gather(struct hz_cu_words *w, const struct hz_cu_func *x,
 	w->n = 0;
 	w->kernel = x ? x->kernel : HZ_GPU_KERNEL_NONE;
 	w->first = true;
-	hz_gpu_bounds(&w->low, &w->span);
+	w->near = hz_gpu_addresses();
 	if (!params && extra)
 		return gather_extra(w, extra);
 	if (!x || !x->known)
@@ -139,21 +219,45 @@ bool hz_cu_gather(struct hz_cu_words *w, CUfunction f, void **params,
 
 static void launched(struct hz_cu_words *w)
 {
-	hz_gpu_launch(w->kernel, w->word, w->n, w->first);
+	hz_gpu_launch(w->kernel, w->word, w->n, w->first, &w->key);
 	w->first = false;
+}
+
+/* Can its key be told from its arguments, and stand for all of its words? */
+static bool has_key(const struct hz_cu_func *x, void **params)
+{
+	return x && x->known && params && x->words <= ROOM &&
+	       !(x->large && hz_gpu_tensor_maps());
+}
+
+/* Not in the caller: the room for words is touched only where it is needed. */
+static __attribute__((noinline)) void
+launch_words(const struct hz_cu_func *x, void **params, void **extra,
+	     struct hz_gpu_key key)
+{
+	struct hz_cu_words w;
+
+	w.full = launched;
+	w.key = key;
+	if (!gather(&w, x, params, extra))
+		hz_gpu_launch_unknown(w.kernel);
+	else if (w.n || w.first)
+		launched(&w);
 }
 
 /* It was launched, so it is loaded: other streams may capture what they want.
  */
 static void launch(CUfunction f, void **params, void **extra)
 {
-	struct hz_cu_words w;
+	const struct hz_cu_func *x = hz_cu_func(f, true);
+	struct hz_gpu_key key = {.some = false};
 
-	w.full = launched;
-	if (!gather(&w, hz_cu_func(f, true), params, extra))
-		hz_gpu_launch_unknown();
-	else if (w.n || w.first)
-		launched(&w);
+	if (hz_likely(has_key(x, params))) {
+		key = key_of(x, params);
+		if (hz_likely(hz_gpu_launch_again(x->kernel, &key)))
+			return;
+	}
+	launch_words(x, params, extra, key);
 }
 
 void hz_cu_launch_on(CUstream stream, bool own, CUfunction f, void **params,

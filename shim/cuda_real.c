@@ -192,6 +192,11 @@ static void *handle_of_driver(void)
 	return handle == NONE ? NULL : handle;
 }
 
+void *hz_cu_driver_handle(void)
+{
+	return handle_of_driver();
+}
+
 bool hz_cu_driver(void)
 {
 	return handle_of_driver() != NULL;

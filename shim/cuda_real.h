@@ -31,6 +31,8 @@ extern const char *const hz_cu_names[HZ_CU_COUNT];
 bool hz_cu_driver(void);
 /* Was it opened already? Opens nothing. */
 bool hz_cu_is_open(void);
+/* Its handle, NULL if there is none. */
+void *hz_cu_driver_handle(void);
 /* Its path once it is open, else NULL. */
 const char *hz_cu_driver_path(void);
 /* The driver's function; hz_cu_missing() where it has none. Never a hook. */
@@ -62,6 +64,8 @@ void hz_cu_bind(const void *map, void *handle, int how);
 /* ---- cuda_dlopen.c ---- */
 HZ_PRIVATE const char *hz_cu_dlopen_name(const char *file, int flags);
 HZ_PRIVATE hz_cu_fn hz_cu_next_dlopen(void);
+HZ_PRIVATE void *hz_cu_dlsym_handle(void *handle, const char *name);
+HZ_PRIVATE hz_cu_fn hz_cu_next_dlsym(void);
 
 /* ---- cuda_hooks.c ---- */
 struct hz_cu_hook {
@@ -70,5 +74,7 @@ struct hz_cu_hook {
 };
 extern const struct hz_cu_hook hz_cu_hooks[];
 extern const unsigned hz_cu_hook_count;
+/* A function of a name that we do not know was handed out. */
+void hz_cu_unknown(const char *name);
 
 #endif

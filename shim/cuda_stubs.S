@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exported names of the driver, and dlopen, as tail jumps: the driver sees
- * the caller's registers, stack and return address.
+ * The exported names of the driver, dlopen and dlsym, as tail jumps: the driver
+ * sees the caller's registers, stack and return address.
  *
  * cuX jumps to hz_cu_entry[X]. At first that is lazy_X, which asks
  * hz_cu_resolve() where to go and stores nothing itself. dlopen lets
  * hz_cu_dlopen_name() replace the name and jumps to the next dlopen, which
- * finds its caller by the return address.
+ * finds its caller by the return address; dlsym lets hz_cu_dlsym_handle()
+ * replace the handle, and does the same.
  */
 #if defined(__x86_64__)
 
@@ -88,6 +89,19 @@ dlopen:
 	jmp	*%r11
 	.size	dlopen, . - dlopen
 
+	.globl	dlsym
+	.type	dlsym, @function
+	.p2align 4
+dlsym:
+	SAVE
+	call	hz_cu_dlsym_handle
+	movq	%rax, 0(%rsp)
+	call	hz_cu_next_dlsym
+	movq	%rax, %r11
+	RESTORE
+	jmp	*%r11
+	.size	dlsym, . - dlsym
+
 #elif defined(__aarch64__)
 
 	.macro	SAVE
@@ -157,6 +171,20 @@ dlopen:
 	RESTORE
 	br	x16
 	.size	dlopen, . - dlopen
+
+	.globl	dlsym
+	.type	dlsym, %function
+	.p2align 4
+dlsym:
+	hint	#34
+	SAVE
+	bl	hz_cu_dlsym_handle
+	str	x0, [sp, #16]
+	bl	hz_cu_next_dlsym
+	mov	x16, x0
+	RESTORE
+	br	x16
+	.size	dlsym, . - dlsym
 
 #else
 #error "no forwarders to the CUDA driver for this processor"

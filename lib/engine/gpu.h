@@ -69,14 +69,22 @@ void hz_gpu_memset(uint64_t to, uint64_t bytes);
 
 /* The number of the kernel with this name; the same name, the same number. */
 uint32_t hz_gpu_kernel(const char *name);
-/* A slot of an argument may be an address if slot - low < span. */
-void hz_gpu_bounds(uint64_t *low, uint64_t *span);
+/* For hz_gpu_near(): which words of arguments may be addresses. */
+const int8_t *hz_gpu_addresses(void);
+/* What the words of a launch's arguments come to: equal ones are taken for the
+ * same words. `some` is false where that was not computed. */
+struct hz_gpu_key {
+	uint64_t a, b;
+	bool some;
+};
+/* A launch with this key. False if none is known: the words are needed. */
+bool hz_gpu_launch_again(uint32_t kernel, const struct hz_gpu_key *key);
 /* A launch named these words, all of which may be addresses; `first` is false
  * for what did not go into the words of the same launch before. */
 void hz_gpu_launch(uint32_t kernel, const uint64_t *word, uint32_t n,
-		   bool first);
+		   bool first, const struct hz_gpu_key *key);
 /* A launch whose arguments are not known. */
-void hz_gpu_launch_unknown(void);
+void hz_gpu_launch_unknown(uint32_t kernel);
 
 /* A descriptor of 128 bytes stands for this address. */
 void hz_gpu_tensor_map(const void *descriptor, uint64_t addr);
@@ -97,6 +105,11 @@ void hz_gpu_exec_drop(const void *exec);
 /* Captures of streams that are open: change by n. */
 void hz_gpu_capture(int n);
 bool hz_gpu_capturing(void);
+
+/* ---- gpu_record.c ---- */
+
+/* The process ends: what is recorded goes into the file. */
+void hz_gpu_record_end(void);
 
 /* ---- gpu_rows.c ---- */
 

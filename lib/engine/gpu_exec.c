@@ -134,6 +134,12 @@ void hz_gpu_exec_launch(const void *exec)
 		hz_stat_add(HZ_STAT_gpu_unknown, 1);
 	if (x)
 		hz_gpu_set_used(g, &x->set, now);
+	if (hz_unlikely(hz_gpu_recording))
+		hz_gpu_record_launch(
+			g,
+			HZ_GPU_TRACE_GRAPH +
+				(x ? (uint32_t)(x - g->exec) : HZ_GPU_EXECS),
+			x ? x->set.word : NULL, x ? x->set.n : 0, now);
 	if (now - g->refreshed > HZ_GPU_REFRESH_NS)
 		hz_gpu_rows_write(g, now);
 }

@@ -31,7 +31,7 @@
 #define HZ_GPU_LINK 10000000000ull
 
 struct hz_gpu_set {
-	uint64_t hash;
+	uint64_t hash, check; /* both of the words */
 	uint32_t kernel, n;
 	uint64_t *word;
 	uint64_t *ref; /* generation and tensor of each word, or NOTHING */
@@ -133,8 +133,8 @@ void hz_gpu_mapping_gone(struct hz_gpu *g, const struct hz_gpu_tensor *t);
 void hz_gpu_gauges(struct hz_gpu *g);
 /* The tensor is new: it may deserve a row. */
 void hz_gpu_row_new(struct hz_gpu *g, uint32_t t);
-/* It was cut. */
-void hz_gpu_row_shrunk(struct hz_gpu *g, const struct hz_gpu_tensor *t);
+/* The end of tensor t was cut off. */
+void hz_gpu_row_cut(struct hz_gpu *g, uint32_t t, uint32_t cut);
 void hz_gpu_row_gone(void *gpu, struct hz_gpu_tensor *t);
 void hz_gpu_rows_write(struct hz_gpu *g, uint64_t now);
 /* The tensor that holds addr, cut if it does not start there. */
@@ -143,6 +143,31 @@ void hz_gpu_set_used(struct hz_gpu *g, struct hz_gpu_set *s, uint64_t now);
 /* Give what was counted to the tensors. */
 void hz_gpu_flush(struct hz_gpu *g);
 uint64_t hz_gpu_hash(const uint64_t *word, uint32_t n, uint64_t seed);
+
+/* ---- gpu_record.c ---- */
+
+/* Numbers of launches in a trace: kernels by their own; those that have none;
+ * graphs by their entry. */
+#define HZ_GPU_TRACE_KERNEL HZ_GPU_KERNELS
+#define HZ_GPU_TRACE_GRAPH  (HZ_GPU_KERNELS + 1)
+
+/* If the knob trace_file asks for it. Without the lock. */
+void hz_gpu_record_start(void);
+/* In a forked child there is no driver. */
+void hz_gpu_record_stop(void);
+/* Is anything recorded? The functions below ask themselves. */
+extern bool hz_gpu_recording;
+/* With the lock held, as all below. */
+void hz_gpu_record_born(struct hz_gpu *g, uint32_t t);
+void hz_gpu_record_gone(struct hz_gpu_tensor *t);
+/* `name` launched something that named these words. */
+void hz_gpu_record_launch(struct hz_gpu *g, uint32_t name,
+			  const uint64_t *word, uint32_t n, uint64_t now);
+/* Tensor t, and what else was at it. `how`: a direction of trace_file.h. */
+void hz_gpu_record_copy(struct hz_gpu *g, uint32_t t, uint64_t bytes,
+			unsigned how, uint64_t now);
+/* Is it memory of the device, so that its uses are recorded? */
+bool hz_gpu_is_device(struct hz_gpu *g, uint64_t addr);
 
 /* Once a second; launches and waits look at the time. */
 #define HZ_GPU_REFRESH_NS 1000000000ull

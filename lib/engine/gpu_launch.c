@@ -9,15 +9,15 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/gpu_int.h"
+#include "policy/trace_file.h"
 
 #define NOTHING UINT64_MAX
+/* Words that are looked up together. */
+#define PREFETCH 64u
 
-void hz_gpu_bounds(uint64_t *low, uint64_t *span)
+const int8_t *hz_gpu_addresses(void)
 {
-	const struct hz_gpu_map *m = &hz_gpu.map;
-
-	*low = __atomic_load_n(&m->low, __ATOMIC_RELAXED);
-	*span = __atomic_load_n(&m->high, __ATOMIC_RELAXED) - *low;
+	return hz_gpu.map.near;
 }
 
 /* ---- kernels by name ---- */
@@ -202,10 +202,13 @@ static void named_once(struct hz_gpu *g, uint32_t kernel, const uint64_t *word,
 		       uint32_t n, uint64_t now)
 {
 	g->mark++;
-	hz_gpu_map_prefetch(&g->map, word, n);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t t = hz_gpu_tensor_at(g, word[i]);
+		uint32_t t;
 
+		if (i % PREFETCH == 0)
+			hz_gpu_map_prefetch(&g->map, word + i,
+					    hz_min(n - i, PREFETCH));
+		t = hz_gpu_tensor_at(g, word[i]);
 		if (t == HZ_NONE || g->map.tensor[t].mark == g->mark)
 			continue;
 		g->map.tensor[t].mark = g->mark;
@@ -213,59 +216,122 @@ static void named_once(struct hz_gpu *g, uint32_t kernel, const uint64_t *word,
 	}
 }
 
+/* Where the set with this key is, or where it goes. Half of the table stays
+ * empty. */
+static uint32_t *find_set(struct hz_gpu *g, uint32_t kernel,
+			  const struct hz_gpu_key *key)
+{
+	uint64_t hash = key->a ^ kernel * 0x9e3779b97f4a7c15ull;
+	uint32_t at = (uint32_t)(hash % (2 * HZ_GPU_SETS));
+
+	for (; g->by_hash[at]; at = (at + 1) % (2 * HZ_GPU_SETS)) {
+		const struct hz_gpu_set *s = &g->set[g->by_hash[at] - 1];
+
+		if (s->hash == key->a && s->check == key->b &&
+		    s->kernel == kernel)
+			break;
+	}
+	return &g->by_hash[at];
+}
+
 /* NULL when the words are seen for the first time. */
 static struct hz_gpu_set *set_of(struct hz_gpu *g, uint32_t kernel,
-				 const uint64_t *word, uint32_t n)
+				 const uint64_t *word, uint32_t n,
+				 const struct hz_gpu_key *key)
 {
-	uint64_t hash = hz_gpu_hash(word, n, kernel);
-	uint32_t *seen = &g->seen[hash % HZ_GPU_SEEN];
+	uint32_t tag = (uint32_t)(key->b >> 32) ^ kernel, *slot;
+	uint32_t *seen = &g->seen[key->a % HZ_GPU_SEEN];
 	struct hz_gpu_set *s;
-	uint32_t at;
 
-	/* Half of the table stays empty. */
 	if (g->sets == HZ_GPU_SETS || g->words_used + 2 * n > HZ_GPU_SET_WORDS)
 		forget_sets(g);
-	for (at = hash % (2 * HZ_GPU_SETS); g->by_hash[at];
-	     at = (at + 1) % (2 * HZ_GPU_SETS)) {
-		s = &g->set[g->by_hash[at] - 1];
-		if (s->hash == hash && s->kernel == kernel && s->n == n &&
-		    !memcmp(s->word, word, n * sizeof(*word)))
-			return s;
-	}
-	if (*seen != (uint32_t)(hash >> 32)) {
-		*seen = (uint32_t)(hash >> 32);
+	slot = find_set(g, kernel, key);
+	if (*slot)
+		return &g->set[*slot - 1];
+	if (*seen != tag) {
+		*seen = tag;
 		return NULL;
 	}
-	s = new_set(g, &g->by_hash[at], word, n);
-	s->hash = hash;
+	s = new_set(g, slot, word, n);
+	s->hash = key->a;
+	s->check = key->b;
 	s->kernel = kernel;
 	resolve(g, s);
 	return s;
 }
 
-void hz_gpu_launch(uint32_t kernel, const uint64_t *word, uint32_t n,
-		   bool first)
+static void record(struct hz_gpu *g, uint32_t kernel, const uint64_t *word,
+		   uint32_t n, bool first, uint64_t now)
+{
+	if (!first)
+		kernel = HZ_TF_MORE;
+	else if (kernel == HZ_GPU_KERNEL_NONE)
+		kernel = HZ_GPU_TRACE_KERNEL;
+	hz_gpu_record_launch(g, kernel, word, n, now);
+}
+
+static void look_at_time(struct hz_gpu *g, uint64_t now)
+{
+	if (hz_unlikely(now - g->refreshed > HZ_GPU_REFRESH_NS))
+		hz_gpu_rows_write(g, now);
+}
+
+bool hz_gpu_launch_again(uint32_t kernel, const struct hz_gpu_key *key)
 {
 	struct hz_gpu *g = &hz_gpu;
 	uint64_t now = hz_os.now();
 	struct hz_gpu_set *s;
+	uint32_t *slot;
+	HZ_GPU_SECTION(false);
+
+	slot = find_set(g, kernel, key);
+	if (!*slot)
+		return false;
+	s = &g->set[*slot - 1];
+	hz_stat_add(HZ_STAT_gpu_launches, 1);
+	hz_gpu_set_used(g, s, now);
+	if (hz_unlikely(hz_gpu_recording))
+		record(g, kernel, s->word, s->n, true, now);
+	look_at_time(g, now);
+	return true;
+}
+
+void hz_gpu_launch(uint32_t kernel, const uint64_t *word, uint32_t n,
+		   bool first, const struct hz_gpu_key *key)
+{
+	struct hz_gpu *g = &hz_gpu;
+	uint64_t now = hz_os.now();
+	struct hz_gpu_key own;
+	struct hz_gpu_set *s;
 
 	if (first)
 		hz_stat_add(HZ_STAT_gpu_launches, 1);
+	if (!key->some) {
+		own.a = hz_gpu_hash(word, n, 0);
+		own.b = hz_gpu_hash(word, n, own.a | 1);
+		key = &own;
+	}
 	HZ_GPU_SECTION();
-	s = n ? set_of(g, kernel, word, n) : NULL;
+	s = set_of(g, kernel, word, n, key);
 	if (hz_likely(s != NULL))
 		hz_gpu_set_used(g, s, now);
 	else
 		named_once(g, kernel, word, n, now);
-	if (now - g->refreshed > HZ_GPU_REFRESH_NS)
-		hz_gpu_rows_write(g, now);
+	if (hz_unlikely(hz_gpu_recording))
+		record(g, kernel, word, n, first, now);
+	look_at_time(g, now);
 }
 
-void hz_gpu_launch_unknown(void)
+void hz_gpu_launch_unknown(uint32_t kernel)
 {
+	struct hz_gpu *g = &hz_gpu;
+
 	hz_stat_add(HZ_STAT_gpu_launches, 1);
 	hz_stat_add(HZ_STAT_gpu_unknown, 1);
+	if (hz_likely(!hz_gpu_recording))
+		return;
+	HZ_GPU_SECTION();
+	record(g, kernel, NULL, 0, true, hz_os.now());
 }
 
 /* ---- descriptors that hide an address ---- */

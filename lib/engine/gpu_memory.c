@@ -8,6 +8,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/gpu_int.h"
+#include "policy/trace_file.h"
 
 /* Mappings have their handle as owner; contexts are addresses. */
 #define HANDLE_BIT (1ull << 63)
@@ -37,10 +38,12 @@ static void add(struct hz_gpu *g, uint64_t start, uint64_t bytes,
 
 	if (a != HZ_NONE && origin == HZ_GPU_VMM)
 		mapping_made(g, owner);
-	if (a != HZ_NONE)
+	if (a != HZ_NONE) {
 		hz_gpu_row_new(g, g->map.alloc[a].first);
-	else if (start && bytes)
+		hz_gpu_record_born(g, g->map.alloc[a].first);
+	} else if (start && bytes) {
 		hz_stat_add(HZ_STAT_gpu_untracked, 1);
+	}
 	hz_gpu_gauges(g);
 }
 
@@ -229,8 +232,10 @@ uint32_t hz_gpu_tensor_at(struct hz_gpu *g, uint64_t addr)
 		return t;
 	cut = hz_gpu_map_cut(&g->map, addr);
 	if (g->map.tensors != had) {
-		hz_gpu_row_shrunk(g, &g->map.tensor[t]);
-		hz_gpu_row_new(g, cut);
+		hz_gpu_row_cut(g, t, cut);
+		hz_gpu_record_gone(&g->map.tensor[t]);
+		hz_gpu_record_born(g, t);
+		hz_gpu_record_born(g, cut);
 		hz_stat_gauge(HZ_STAT_gpu_tensors, HZ_STAT_gpu_tensors,
 			      g->map.tensors);
 	}
@@ -239,12 +244,17 @@ uint32_t hz_gpu_tensor_at(struct hz_gpu *g, uint64_t addr)
 
 /* All tensors that [addr, addr + bytes) touches. */
 static void touched(struct hz_gpu *g, uint64_t addr, uint64_t bytes,
-		    uint64_t now)
+		    unsigned how, uint64_t now)
 {
 	uint32_t t = hz_gpu_tensor_at(g, addr);
 
 	while (t != HZ_NONE && g->map.tensor[t].start < addr + bytes) {
+		const struct hz_gpu_tensor *x = &g->map.tensor[t];
+		uint64_t end = hz_min(x->start + x->bytes, addr + bytes);
+
 		hz_gpu_map_copied(&g->map, t, now);
+		hz_gpu_record_copy(g, t, end - hz_max(x->start, addr), how,
+				   now);
 		t = hz_gpu_map_after(&g->map, t);
 	}
 }
@@ -252,16 +262,21 @@ static void touched(struct hz_gpu *g, uint64_t addr, uint64_t bytes,
 void hz_gpu_copied(uint64_t to, uint64_t from, uint64_t bytes)
 {
 	struct hz_gpu *g = &hz_gpu;
+	bool inside = false;
 	uint64_t now;
 	HZ_GPU_SECTION();
 
 	hz_stat_add(HZ_STAT_gpu_copies, 1);
 	hz_stat_add(HZ_STAT_gpu_copy_bytes, bytes);
 	now = hz_os.now();
-	if (hz_gpu_map_maybe(&g->map, to))
-		touched(g, to, bytes, now);
+	if (hz_unlikely(hz_gpu_recording))
+		inside = hz_gpu_is_device(g, to) && hz_gpu_is_device(g, from);
 	if (hz_gpu_map_maybe(&g->map, from))
-		touched(g, from, bytes, now);
+		touched(g, from, bytes,
+			inside ? HZ_TF_FROM_DEVICE : HZ_TF_TO_HOST, now);
+	if (hz_gpu_map_maybe(&g->map, to))
+		touched(g, to, bytes,
+			inside ? HZ_TF_ON_DEVICE : HZ_TF_TO_DEVICE, now);
 }
 
 void hz_gpu_memset(uint64_t to, uint64_t bytes)
@@ -271,5 +286,5 @@ void hz_gpu_memset(uint64_t to, uint64_t bytes)
 
 	hz_stat_add(HZ_STAT_gpu_memsets, 1);
 	if (hz_gpu_map_maybe(&g->map, to))
-		touched(g, to, bytes, hz_os.now());
+		touched(g, to, bytes, HZ_TF_SET, hz_os.now());
 }

@@ -84,12 +84,28 @@ void hz_gpu_row_new(struct hz_gpu *g, uint32_t t)
 		row_to(g, row, t);
 }
 
-void hz_gpu_row_shrunk(struct hz_gpu *g, const struct hz_gpu_tensor *t)
+static void row_shrunk(struct hz_gpu *g, const struct hz_gpu_tensor *t)
 {
 	if (t->row == HZ_NONE)
 		return;
 	g->row_least = hz_min(g->row_least, t->bytes);
 	fill(g, t->row);
+}
+
+/* The larger part keeps the row, if there is none for both. */
+void hz_gpu_row_cut(struct hz_gpu *g, uint32_t t, uint32_t cut)
+{
+	const struct hz_gpu_tensor *front = &g->map.tensor[t];
+	uint32_t row = front->row, other = cut;
+	bool full = !g->row_freed && g->row_next == HZ_STATS_TENSORS;
+
+	if (row != HZ_NONE && full && front->bytes < g->map.tensor[cut].bytes) {
+		row_to(g, row, cut);
+		other = t;
+	} else {
+		row_shrunk(g, front);
+	}
+	hz_gpu_row_new(g, other);
 }
 
 void hz_gpu_row_gone(void *gpu, struct hz_gpu_tensor *t)

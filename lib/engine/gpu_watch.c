@@ -69,6 +69,7 @@ bool hz_gpu_watching(void)
 
 static void tensor_gone(void *gpu, struct hz_gpu_tensor *t)
 {
+	hz_gpu_record_gone(t);
 	hz_gpu_row_gone(gpu, t);
 	hz_gpu_mapping_gone(gpu, t);
 }
@@ -133,6 +134,7 @@ void hz_gpu_started(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	hz_stats_attach_once(hz_knobs.stats, &fd);
 	hz_stats_mode_gpu(HZ_MODE_GPU_OBSERVE);
+	hz_gpu_record_start();
 	pthread_setcancelstate(cancel, NULL);
 }
 
@@ -210,6 +212,7 @@ void hz_gpu_fork_child(void)
 		hz_stats_child();
 	if (!g->started)
 		return;
+	hz_gpu_record_stop();
 	hz_gpu_on = false;
 	hz_stats_mode_gpu(HZ_MODE_GPU_OFF);
 }

@@ -2,7 +2,8 @@
 /*
  * The trace of this process (knob trace_file, horizon-trace(5)): each event
  * that the plan sees goes into the writer's buffer under the engine's lock, a
- * few dozen nanoseconds; hz-aux carries whole chunks to the file.
+ * few dozen nanoseconds; hz-aux carries whole chunks to the file. What is seen
+ * in front of the CUDA driver goes into the same file; see gpu_record.c.
  *
  * Each process has a file of its own: the first takes the name that was given,
  * another one adds its pid. An existing file is never written to.
@@ -14,6 +15,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/knobs.h"
@@ -21,6 +23,8 @@
 #include "base/os.h"
 #include "engine/arena.h"
 #include "engine/engine.h"
+#include "engine/gpu.h"
+#include "engine/record.h"
 #include "policy/trace_file.h"
 
 /* Chunks that wait for hz-aux. One side is filled while the other is written.
@@ -28,10 +32,20 @@
 #define SIDE_BYTES ((size_t)64 << 20)
 #define SIDE_CALL  ((size_t)512 << 10)
 
+enum { NO_FILE, MAKING, MADE, REFUSED };
+
+/* Written by whoever makes it, then as it is. */
+static struct {
+	uint64_t state; /* atomic: whose, pid * 4 + one of the above */
+	uint64_t began; /* ns: time 0 of the trace */
+	off_t end;	/* atomic: of all that was handed over */
+	int error;
+	char path[sizeof(hz_knobs.trace_file) + 16];
+} file;
+
 struct side {
 	uint8_t *bytes;
 	size_t used;
-	off_t at; /* where it belongs in the file */
 };
 
 /* Guarded by the engine's lock. */
@@ -39,17 +53,18 @@ static struct {
 	struct hz_tf_writer writer;
 	struct side side[2];
 	unsigned filling; /* side */
-	off_t end;	  /* of the file, with all that waits */
 	uint64_t began;	  /* ns: time 0 of the trace */
 	int fd;		  /* of the engine's descriptor table */
 	pid_t pid;	  /* whose threads write it */
 	bool on;
 } rec = {.fd = -1};
 
-static int write_at(const uint8_t *p, size_t len, off_t at)
+/* ---- the file ---- */
+
+static int write_at(int fd, const uint8_t *p, size_t len, off_t at)
 {
 	while (len) {
-		ssize_t n = pwrite(rec.fd, p, len, at);
+		ssize_t n = pwrite(fd, p, len, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -62,16 +77,96 @@ static int write_at(const uint8_t *p, size_t len, off_t at)
 	return 0;
 }
 
-static void give_up(int rc)
+/* A name that is taken, or any for a forked child, gets the pid. */
+static int create(bool child)
 {
-	rec.on = false;
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+	long fd = -EEXIST;
+
+	snprintf(file.path, sizeof(file.path), "%s", hz_knobs.trace_file);
+	if (!child)
+		fd = hz_os.open(file.path, flags, 0666);
+	if (fd != -EEXIST)
+		return (int)fd;
+	snprintf(file.path, sizeof(file.path), "%s.%d", hz_knobs.trace_file,
+		 (int)getpid());
+	return (int)hz_os.open(file.path, flags, 0666);
+}
+
+static int make(bool child, uint64_t mine)
+{
+	uint8_t head[HZ_TF_HEAD];
+	int fd = create(child), rc = fd;
+
+	hz_tf_head(head);
+	if (fd >= 0)
+		rc = write_at(fd, head, sizeof(head), 0);
+	if (rc < 0)
+		hz_log(HZ_WARN, "trace",
+		       "%s: cannot be made, none is written (%m)",
+		       hz_knobs.trace_file, rc);
+	file.error = rc;
+	file.began = hz_os.now();
+	__atomic_store_n(&file.end, (off_t)sizeof(head), __ATOMIC_RELAXED);
+	__atomic_store_n(&file.state, mine | (rc < 0 ? REFUSED : MADE),
+			 __ATOMIC_RELEASE);
+	return rc < 0 ? rc : fd;
+}
+
+int hz_record_file(bool child)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+	uint64_t mine = (uint64_t)getpid() << 2;
+	uint64_t seen = __atomic_load_n(&file.state, __ATOMIC_ACQUIRE);
+	int fd;
+
+	/* What a parent made is not ours. */
+	if (seen >> 2 != mine >> 2 &&
+	    __atomic_compare_exchange_n(&file.state, &seen, mine | MAKING,
+					false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return make(child, mine);
+	while (seen == (mine | MAKING)) {
+		nanosleep(&ms, NULL);
+		seen = __atomic_load_n(&file.state, __ATOMIC_ACQUIRE);
+	}
+	if (seen != (mine | MADE))
+		return file.error;
+	fd = hz_os.open(file.path, O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		hz_record_gave_up(fd);
+	return fd;
+}
+
+uint64_t hz_record_began(void)
+{
+	return file.began;
+}
+
+int hz_record_put(int fd, const uint8_t *chunks, size_t len)
+{
+	off_t at = __atomic_fetch_add(&file.end, (off_t)len, __ATOMIC_RELAXED);
+
+	return write_at(fd, chunks, len, at);
+}
+
+void hz_record_gave_up(int rc)
+{
 	hz_log(HZ_WARN, "trace", "%s: cannot be written, it ends here (%m)",
 	       hz_knobs.trace_file, rc);
 }
 
+/* ---- of the host tier ---- */
+
+static void give_up(int rc)
+{
+	rec.on = false;
+	hz_record_gave_up(rc);
+}
+
 static int write_side(struct side *s)
 {
-	int rc = write_at(s->bytes, s->used, s->at);
+	int rc = hz_record_put(rec.fd, s->bytes, s->used);
 
 	s->used = 0;
 	return rc;
@@ -90,30 +185,11 @@ static int put(void *arg, const void *bytes, size_t len)
 		rc = hz_log_apart ? write_side(s) : -ENOBUFS;
 	if (rc)
 		return rc;
-	if (!s->used)
-		s->at = rec.end;
 	memcpy(s->bytes + s->used, bytes, len);
 	s->used += len;
-	rec.end += (off_t)len;
 	if (s->used > SIDE_CALL)
 		pthread_cond_signal(&e->asked);
 	return 0;
-}
-
-/* In hz-aux. A name that is taken, or any for a forked child, gets the pid. */
-static int open_file(bool child)
-{
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-	char path[sizeof(hz_knobs.trace_file) + 16];
-	long fd = -EEXIST;
-
-	if (!child)
-		fd = hz_os.open(hz_knobs.trace_file, flags, 0666);
-	if (fd != -EEXIST)
-		return (int)fd;
-	snprintf(path, sizeof(path), "%s.%d", hz_knobs.trace_file,
-		 (int)getpid());
-	return (int)hz_os.open(path, flags, 0666);
 }
 
 static uint8_t *reserve(void)
@@ -126,6 +202,7 @@ static uint8_t *reserve(void)
 	return mem;
 }
 
+/* In hz-aux. */
 void hz_record_open(struct hz_engine *e, bool child)
 {
 	uint8_t *mem;
@@ -133,20 +210,20 @@ void hz_record_open(struct hz_engine *e, bool child)
 	if (!*hz_knobs.trace_file)
 		return;
 	rec.on = false;
-	rec.fd = open_file(child);
+	rec.fd = hz_record_file(child);
+	if (rec.fd < 0)
+		return;
 	mem = reserve();
-	if (rec.fd < 0 || !mem) {
-		hz_log(HZ_WARN, "trace", "%s: cannot be made, none is written "
-		       "(%m)", hz_knobs.trace_file, mem ? rec.fd : -ENOMEM);
+	if (!mem) {
+		hz_record_gave_up(-ENOMEM);
 		return;
 	}
 	for (unsigned i = 0; i < 2; i++)
 		rec.side[i] = (struct side){
 			.bytes = mem + HZ_TF_BUFFER + i * SIDE_BYTES};
-	rec.end = 0;
-	rec.began = hz_os.now();
+	rec.began = hz_record_began();
 	rec.pid = getpid();
-	rec.on = !hz_tf_start(&rec.writer, mem, HZ_TF_BUFFER, put, e);
+	rec.on = !hz_tf_join(&rec.writer, mem, HZ_TF_BUFFER, put, e);
 }
 
 void hz_record_stop(void)
@@ -216,6 +293,7 @@ void hz_arena_end(void)
 	struct hz_request req = {.op = HZ_REQ_RECORD};
 	struct hz_gate gate;
 
+	hz_gpu_record_end();
 	if (!*hz_knobs.trace_file ||
 	    __atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != HZ_RUNNING)
 		return;

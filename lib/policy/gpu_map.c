@@ -38,14 +38,15 @@ size_t hz_gpu_map_bytes(struct hz_gpu_limits l)
 	       table_bytes(l.tensors, sizeof(struct hz_gpu_tensor)) +
 	       table_bytes(HZ_GPU_ROOT, sizeof(uint32_t)) +
 	       table_bytes((size_t)l.leaves * HZ_GPU_LEAF, sizeof(uint32_t)) +
-	       table_bytes(HZ_GPU_STARTS, sizeof(uint32_t));
+	       table_bytes(HZ_GPU_STARTS, sizeof(uint32_t)) +
+	       table_bytes(HZ_GPU_NEAR + 1, sizeof(int8_t));
 }
 
 void hz_gpu_map_init(struct hz_gpu_map *m, struct hz_gpu_limits l, void *mem)
 {
 	char *at = mem;
 
-	*m = (struct hz_gpu_map){.limit = l, .low = UINT64_MAX};
+	*m = (struct hz_gpu_map){.limit = l};
 	m->alloc_free = m->tensor_free = HZ_NONE;
 	m->alloc = (void *)at;
 	at += table_bytes(l.allocs, sizeof(*m->alloc));
@@ -56,6 +57,8 @@ void hz_gpu_map_init(struct hz_gpu_map *m, struct hz_gpu_limits l, void *mem)
 	m->leaf = (void *)at;
 	at += table_bytes((size_t)l.leaves * HZ_GPU_LEAF, sizeof(*m->leaf));
 	m->by_start = (void *)at;
+	at += table_bytes(HZ_GPU_STARTS, sizeof(*m->by_start));
+	m->near = (void *)at;
 }
 
 /* ---- entries ---- */
@@ -110,6 +113,20 @@ uint32_t *hz_gpu_head(struct hz_gpu_map *m, uint64_t block)
 		    : NULL;
 }
 
+/* A leaf at a time: large tensors have many blocks. */
+void hz_gpu_set_heads(struct hz_gpu_map *m, uint64_t first, uint64_t last,
+		      uint32_t t)
+{
+	while (first <= last) {
+		uint64_t end = hz_min(last, first | (HZ_GPU_LEAF - 1));
+		uint32_t *head = hz_gpu_head(m, first);
+
+		for (uint64_t n = end - first + 1; n; n--)
+			*head++ = t + 1;
+		first = end + 1;
+	}
+}
+
 /* Leaves for all blocks of a range. They stay: addresses come again. */
 static bool make_leaves(struct hz_gpu_map *m, uint64_t first, uint64_t last)
 {
@@ -149,8 +166,7 @@ static void insert(struct hz_gpu_map *m, uint32_t t)
 		m->tensor[pred].next = t;
 		first++;
 	}
-	for (uint64_t b = first; b <= last; b++)
-		*hz_gpu_head(m, b) = t + 1;
+	hz_gpu_set_heads(m, first, last, t);
 }
 
 static void take_out(struct hz_gpu_map *m, uint32_t t)
@@ -164,8 +180,9 @@ static void take_out(struct hz_gpu_map *m, uint32_t t)
 		m->tensor[pred].next = first == last ? old->next : HZ_NONE;
 		first++;
 	}
-	for (uint64_t b = first; b <= last; b++)
-		*hz_gpu_head(m, b) = b == last ? old->next + 1 : 0;
+	hz_gpu_set_heads(m, first, last, HZ_NONE);
+	if (first <= last)
+		*hz_gpu_head(m, last) = old->next + 1;
 }
 
 /* ---- adding ---- */
@@ -206,12 +223,12 @@ static void count(struct hz_gpu_map *m, const struct hz_gpu_alloc *a, bool add)
 	*sum = add ? *sum + a->bytes : *sum - a->bytes;
 }
 
-static void widen(struct hz_gpu_map *m, uint64_t start, uint64_t end)
+static void note_near(struct hz_gpu_map *m, uint64_t start, uint64_t bytes)
 {
-	if (start < m->low)
-		__atomic_store_n(&m->low, start, __ATOMIC_RELAXED);
-	if (end > m->high)
-		__atomic_store_n(&m->high, end, __ATOMIC_RELAXED);
+	uint64_t last = (start + bytes - 1) >> HZ_GPU_NEAR_SHIFT;
+
+	for (uint64_t i = start >> HZ_GPU_NEAR_SHIFT; i <= last; i++)
+		__atomic_store_n(&m->near[i], -1, __ATOMIC_RELAXED);
 }
 
 uint32_t hz_gpu_map_add(struct hz_gpu_map *m, uint64_t start, uint64_t bytes,
@@ -247,7 +264,7 @@ uint32_t hz_gpu_map_add(struct hz_gpu_map *m, uint64_t start, uint64_t bytes,
 	m->tensor[t].sibling = HZ_NONE;
 	insert(m, t);
 	hz_gpu_remember(m, t);
-	widen(m, start, start + bytes);
+	note_near(m, start, bytes);
 	count(m, &m->alloc[a], true);
 	m->additions++;
 	return a;

@@ -26,6 +26,8 @@
 
 #define HZ_GPU_CUT_MIN	   256u
 #define HZ_GPU_VA_BITS	   48
+#define HZ_GPU_NEAR_SHIFT  30
+#define HZ_GPU_NEAR	   (1u << (HZ_GPU_VA_BITS - HZ_GPU_NEAR_SHIFT))
 #define HZ_GPU_KERNEL_NONE 0u
 
 enum hz_gpu_origin {
@@ -74,6 +76,7 @@ struct hz_gpu_tensor {
 	uint32_t generation; /* how often the entry was used */
 	uint32_t row;  /* the caller's; HZ_NONE at first */
 	uint32_t mark; /* the caller's */
+	uint32_t trace; /* the caller's; 0 at first */
 };
 
 /* Called for each tensor before it goes. */
@@ -94,7 +97,8 @@ struct hz_gpu_map {
 	uint32_t allocs_used, tensors_used, leaves_used; /* high water */
 	uint32_t alloc_free, tensor_free;
 	uint32_t allocs, tensors; /* live */
-	uint64_t low, high;	  /* no live address was ever outside */
+	int8_t *near; /* by address >> HZ_GPU_NEAR_SHIFT: -1 if an allocation
+		       * was ever there, else 0; the last entry is 0 */
 	uint64_t removals, additions;
 	uint64_t bytes[4]; /* by hz_gpu_where */
 	hz_gpu_gone *gone; /* the caller's; may be NULL */
@@ -129,13 +133,19 @@ uint32_t hz_gpu_map_cut(struct hz_gpu_map *m, uint64_t addr);
 /* The tensor behind t in the same allocation, or HZ_NONE. */
 uint32_t hz_gpu_map_after(const struct hz_gpu_map *m, uint32_t t);
 
-/* Could addr be in the map? Without the lock: a hint. */
+/* All bits if addr could be in the map, else 0; without the lock: a hint. A
+ * few instructions and no branch: words that are no addresses are many. */
+static inline uint64_t hz_gpu_near(const int8_t *near, uint64_t addr)
+{
+	uint64_t at = addr >> HZ_GPU_NEAR_SHIFT;
+
+	at = at < HZ_GPU_NEAR ? at : HZ_GPU_NEAR;
+	return (uint64_t)(int64_t)__atomic_load_n(&near[at], __ATOMIC_RELAXED);
+}
+
 static inline bool hz_gpu_map_maybe(const struct hz_gpu_map *m, uint64_t addr)
 {
-	uint64_t low = __atomic_load_n(&m->low, __ATOMIC_RELAXED);
-
-	return addr - low <
-	       __atomic_load_n(&m->high, __ATOMIC_RELAXED) - low;
+	return hz_gpu_near(m->near, addr) != 0;
 }
 
 /* Tensor t was named by `count` launches, the last one at `now`. */

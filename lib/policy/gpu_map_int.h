@@ -19,6 +19,9 @@ static inline uint64_t hz_gpu_block(uint64_t addr)
 
 /* Entry of the radix, index + 1; NULL where there is no leaf. */
 uint32_t *hz_gpu_head(struct hz_gpu_map *m, uint64_t block);
+/* Blocks [first, last] begin with tensor t, or with none (HZ_NONE). */
+void hz_gpu_set_heads(struct hz_gpu_map *m, uint64_t first, uint64_t last,
+		      uint32_t t);
 /* An empty entry, or HZ_NONE. */
 uint32_t hz_gpu_new_tensor(struct hz_gpu_map *m);
 /* Tensor t can be found by its first byte. */

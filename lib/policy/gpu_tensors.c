@@ -75,18 +75,15 @@ uint32_t hz_gpu_map_after(const struct hz_gpu_map *m, uint32_t t)
 
 /* ---- cutting ---- */
 
-/* The blocks from addr to t's end whose lowest tensor was t have n now. */
-static void move_heads(struct hz_gpu_map *m, uint32_t t, uint32_t n)
+/* n is the end of what was one tensor. In all of its blocks but the first,
+ * which it may share, that one was the lowest. */
+static void move_heads(struct hz_gpu_map *m, uint32_t n)
 {
 	const struct hz_gpu_tensor *new = &m->tensor[n];
-	uint64_t b = hz_gpu_block(new->start);
-	uint64_t last = hz_gpu_block(new->start + new->bytes - 1);
+	uint64_t first = hz_gpu_block(new->start + HZ_BLOCK_SIZE - 1);
 
-	if (new->start % HZ_BLOCK_SIZE)
-		b++; /* t still overlaps the first one */
-	for (; b <= last; b++)
-		if (*hz_gpu_head(m, b) == t + 1)
-			*hz_gpu_head(m, b) = n + 1;
+	hz_gpu_set_heads(m, first, hz_gpu_block(new->start + new->bytes - 1),
+			 n);
 }
 
 uint32_t hz_gpu_map_cut(struct hz_gpu_map *m, uint64_t addr)
@@ -112,7 +109,7 @@ uint32_t hz_gpu_map_cut(struct hz_gpu_map *m, uint64_t addr)
 	old->sibling = n;
 	old->next = addr % HZ_BLOCK_SIZE ? n : HZ_NONE;
 	m->alloc[old->alloc].tensors++;
-	move_heads(m, t, n);
+	move_heads(m, n);
 	hz_gpu_remember(m, n);
 	return n;
 }

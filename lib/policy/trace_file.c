@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define HEAD	   16 /* bytes */
 #define CHUNK_HEAD 12
 /* kind, length, and at most six fields of ten bytes beside the uses. */
 #define EVENT_MAX (80 + 5 * (size_t)HZ_TF_USES)
@@ -33,21 +32,32 @@ static int hand_over(struct hz_tf_writer *w, const void *bytes, size_t len)
 	return w->error;
 }
 
-int hz_tf_start(struct hz_tf_writer *w, void *buf, size_t size, hz_tf_put *put,
-		void *arg)
+void hz_tf_head(uint8_t head[HZ_TF_HEAD])
 {
-	uint8_t head[HEAD] = "HZTRACE\n";
+	memcpy(head, "HZTRACE\n", 8);
+	put_u32(head + 8, HZ_TRACE_FILE_VERSION);
+	put_u32(head + 12, 0);
+}
 
+int hz_tf_join(struct hz_tf_writer *w, void *buf, size_t size, hz_tf_put *put,
+	       void *arg)
+{
 	*w = (struct hz_tf_writer){.buf = buf,
 				   .size = size,
 				   .used = CHUNK_HEAD,
 				   .put = put,
 				   .arg = arg};
-	if (size < HZ_TF_BUFFER)
-		return -EINVAL;
-	put_u32(head + 8, HZ_TRACE_FILE_VERSION);
-	put_u32(head + 12, 0);
-	return hand_over(w, head, sizeof(head));
+	return size < HZ_TF_BUFFER ? -EINVAL : 0;
+}
+
+int hz_tf_start(struct hz_tf_writer *w, void *buf, size_t size, hz_tf_put *put,
+		void *arg)
+{
+	uint8_t head[HZ_TF_HEAD];
+	int rc = hz_tf_join(w, buf, size, put, arg);
+
+	hz_tf_head(head);
+	return rc ? rc : hand_over(w, head, sizeof(head));
 }
 
 int hz_tf_flush(struct hz_tf_writer *w)

@@ -36,7 +36,8 @@
 	   "name, nanoseconds (0: not known), uses, then for each: id * 8 "   \
 	   "+ 1 read + 2 written + 4 last")                                   \
 	X_(FAULT, 4, "a host block was touched", "block, how")                \
-	X_(COPY, 5, "bytes were copied", "id, bytes, direction, nanoseconds") \
+	X_(COPY, 5, "bytes were copied or set",                               \
+	   "id, bytes, direction, nanoseconds (0: not known)")                \
 	X_(STEP, 6, "a training step begins, where it is known", "number")
 
 enum hz_tf_kind {
@@ -48,7 +49,18 @@ enum hz_tf_kind {
 /* Set in the id of a FREE that means the host block of a FAULT. */
 #define HZ_TF_HOST ((uint64_t)1 << 63)
 
-enum { HZ_TF_TO_DEVICE, HZ_TF_TO_HOST, HZ_TF_ON_DEVICE };
+/* Directions of a COPY. What is copied on the device is read from one tensor
+ * and written to another: an event each. */
+enum {
+	HZ_TF_TO_DEVICE,
+	HZ_TF_TO_HOST,
+	HZ_TF_ON_DEVICE,
+	HZ_TF_FROM_DEVICE, /* the tensor that it is read from */
+	HZ_TF_SET	   /* a memset */
+};
+
+/* Name of a LAUNCH: no kernel of its own, but more uses of the launch before. */
+#define HZ_TF_MORE UINT32_MAX
 
 struct hz_tf_event {
 	enum hz_tf_kind kind;
@@ -78,9 +90,17 @@ struct hz_tf_writer {
 #define HZ_TF_BUFFER 65536
 #define HZ_TF_USES   4096
 
+/* Bytes of a file's head, and what they are. */
+#define HZ_TF_HEAD 16u
+void hz_tf_head(uint8_t head[HZ_TF_HEAD]);
+
 /* Writes the head. */
 int hz_tf_start(struct hz_tf_writer *w, void *buf, size_t size, hz_tf_put *put,
 		void *arg);
+/* Another writer to a file that has its head. The times of each writer only
+ * grow; those of two lie among each other. */
+int hz_tf_join(struct hz_tf_writer *w, void *buf, size_t size, hz_tf_put *put,
+	       void *arg);
 int hz_tf_add(struct hz_tf_writer *w, const struct hz_tf_event *event);
 /* What is in the buffer goes out; to be called now and then and at the end. */
 int hz_tf_flush(struct hz_tf_writer *w);

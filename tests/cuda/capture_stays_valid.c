@@ -20,6 +20,7 @@ static CUgraph capture(CUdeviceptr p)
 	driver_launch(driver_kernel("add"), stream, params);
 	ok(SYM(cuMemAllocAsync)(&inside, 8192, stream));
 	ok(SYM(cuMemsetD8Async)(inside, 0, 8192, stream));
+	ok(SYM(cuMemcpyDtoDAsync_v2)(inside + 4096, inside, 64, stream));
 	ok(SYM(cuMemFreeAsync)(inside, stream));
 	driver_launch(driver_kernel("add"), stream, params);
 	ok(SYM(cuStreamEndCapture)(stream, &graph));
@@ -53,8 +54,10 @@ int main(void)
 	ok(SYM(cuMemcpyDtoH_v2)(&value, p + 65536, sizeof(value)));
 	expect(value == 12);
 	expect(counted("gpu_graph_launches", runs + 3) == runs + 3);
-	/* What was captured was not launched; what runs is known. */
+	/* What was captured was not done; what runs is known. */
 	expect(counted("gpu_launches", 0) == 0);
+	expect(counted("gpu_memsets", 1) == 1);
+	expect(counted("gpu_copies", 1) == 1);
 	expect(counted("gpu_unknown", 0) == 0);
 	/* Memory of a graph is not memory that was allocated. */
 	expect(counted("vram_resident", vram) == vram);

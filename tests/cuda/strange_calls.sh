@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Programs that meet the hooks at a bad moment, on a driver that does nothing
-# by itself: see signal_in_hook.c, cancel_pending.c.
+# by itself: see signal_in_hook.c, cancel_pending.c; and later_names.c.
 . "${top_srcdir:-.}/tests/cuda/functions.sh"
 need_strange_driver
 # run PROGRAM LINE: it prints this line.
@@ -16,3 +16,4 @@ run()
 }
 run signal_in_hook 'right, 4096 tensors'
 run cancel_pending returned
+run later_names found

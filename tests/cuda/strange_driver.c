@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libstrangedriver.so: a driver of four functions that does to its host what
+ * libstrangedriver.so: a driver of a few functions that does to its host what
  * the software driver does not.
  *
  * Its constructor and its cuInit allocate, and what the C library has allocated
@@ -19,6 +19,8 @@
 EXPORT int cuInit(unsigned flags);
 EXPORT int cuDriverGetVersion(int *version);
 EXPORT int cuMemAlloc_v2(uint64_t *p, size_t bytes);
+EXPORT int cuLaterThanUs(void);
+EXPORT int cuMemAlloc_v9(uint64_t *p, size_t bytes);
 EXPORT int cuMemsetD8_v2(uint64_t p, unsigned char value, size_t bytes);
 
 static char *early;
@@ -67,4 +69,15 @@ int cuMemAlloc_v2(uint64_t *p, size_t bytes)
 int cuMemsetD8_v2(uint64_t p, unsigned char value, size_t bytes)
 {
 	return 0;
+}
+
+/* Names that no toolkit knows. */
+int cuLaterThanUs(void)
+{
+	return 4711;
+}
+
+int cuMemAlloc_v9(uint64_t *p, size_t bytes)
+{
+	return cuMemAlloc_v2(p, bytes);
 }

@@ -39,6 +39,6 @@ check()
 # shellcheck disable=SC2046,SC2086 # lists of names
 check "$HORIZON_PRELOAD" libhorizon-preload.so $want
 # shellcheck disable=SC2046,SC2086
-check "${HORIZON_PRELOAD%/*}/libhorizon-cuda.so" libcuda.so.1 $want dlopen \
-	$(sed -n 's/^HZ_CU(\(.*\))$/\1/p' \
+check "${HORIZON_PRELOAD%/*}/libhorizon-cuda.so" libcuda.so.1 $want \
+	dlopen dlsym $(sed -n 's/^HZ_CU(\(.*\))$/\1/p' \
 		"${top_srcdir:?}/shim/cuda_names.def")

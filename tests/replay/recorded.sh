@@ -18,6 +18,14 @@ holds "$live >= 17 * 2 ^ 26 && $live < 17 * 2 ^ 26 + 2 ^ 26 + 2 ^ 27" ||
 holds "$oracle <= $learned && $learned < $lru" ||
 	fail "oracle $oracle, learned $learned, lru $lru"
 
+# What is freed before it was seen is no tensor; it is one when it is seen.
+horizon-replay -P oracle --vram 512M --write-plan "$tmp/plan" "$tmp/trace" \
+	>"$tmp/result" 2>"$tmp/err" || fail "status $?"
+says err '3 frees of what was never seen are left out'
+tensors=$(grep -vc '^#' "$tmp/plan")
+[ "$tensors" -eq $((1 + 16 + 32)) ] || fail "$tensors tensors"
+[ "$(awk '$2 == 2 ^ 21' "$tmp/plan" | wc -l)" -eq 32 ] || fail "other blocks"
+
 # any end but the right one is an error
 for cut in 17 100 1000; do
 	head -c $cut "$tmp/trace" >"$tmp/cut"

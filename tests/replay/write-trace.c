@@ -93,6 +93,10 @@ int main(int argc, char **argv)
 	}
 	for (uint32_t n = 0; n < steps; n++)
 		step(n, micro);
+	/* Blocks that nobody touched before, and one of them later. */
+	for (uint32_t i = 31; i < 34; i++)
+		add((struct hz_tf_event){.kind = HZ_TF_FREE,
+					 .id = i | HZ_TF_HOST});
 	for (uint32_t i = 0; i < 32; i++)
 		add((struct hz_tf_event){.kind = HZ_TF_FAULT, .id = i});
 	return hz_tf_flush(&writer) || fflush(stdout);

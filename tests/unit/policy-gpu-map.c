@@ -172,8 +172,32 @@ Test(gpu_map, the_hint_never_denies_an_address)
 	hz_gpu_map_add(&map, AT + 9 * MIB, MIB, HZ_GPU_ALLOC, 1);
 	cr_expect(hz_gpu_map_maybe(&map, AT + MIB));
 	cr_expect(hz_gpu_map_maybe(&map, AT + 10 * MIB - 1));
-	cr_expect_not(hz_gpu_map_maybe(&map, AT + 10 * MIB));
-	cr_expect_not(hz_gpu_map_maybe(&map, AT));
+	/* It may take what is near for one; it is not to take anything. */
+	cr_expect_not(hz_gpu_map_maybe(&map, AT - 1));
+	cr_expect_not(hz_gpu_map_maybe(&map, AT + 1024 * MIB));
+	cr_expect_not(hz_gpu_map_maybe(&map, 5ull << 32 | 1024));
+	cr_expect_not(hz_gpu_map_maybe(&map, 0));
+	cr_expect_not(hz_gpu_map_maybe(&map, 1ull << 48 | AT));
+	cr_expect_not(hz_gpu_map_maybe(&map, UINT64_MAX));
+}
+
+/* All the blocks of a range of many leaves, and none of its neighbours'. */
+Test(gpu_map, cut_far_away_leaves_the_rest)
+{
+	const uint64_t gib = 1024 * MIB;
+
+	hz_gpu_map_add(&map, AT + MIB, 40 * gib, HZ_GPU_ALLOC, 1);
+	hz_gpu_map_cut(&map, AT + 20 * gib);
+	hz_gpu_map_cut(&map, AT + 3 * gib + 4096);
+	cr_expect_eq(tensor(AT + MIB)->bytes, 3 * gib + 4096 - MIB);
+	cr_expect_eq(tensor(AT + 3 * gib)->start, AT + MIB);
+	cr_expect_eq(tensor(AT + 3 * gib + 4096)->bytes, 17 * gib - 4096);
+	cr_expect_eq(tensor(AT + 20 * gib - 1)->start, AT + 3 * gib + 4096);
+	cr_expect_eq(tensor(AT + 39 * gib)->start, AT + 20 * gib);
+	cr_expect_eq(tensor(AT + 40 * gib + MIB - 1)->start, AT + 20 * gib);
+	cr_expect_null(tensor(AT + 40 * gib + MIB));
+	cr_expect(hz_gpu_map_remove(&map, AT + MIB, NULL));
+	cr_expect_null(tensor(AT + 39 * gib));
 }
 
 Test(gpu_map, classes)

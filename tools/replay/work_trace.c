@@ -3,11 +3,16 @@
  * A recorded trace as kernels and tensors. A launch is a kernel; a run of
  * faults on host blocks is one kernel a fault, that reads and writes the block;
  * a copy is a kernel of its own. See horizon-trace(5).
+ *
+ * Two threads may have written it, one the events of the host, one those of
+ * the device, each in the order of their times: they are read as two files
+ * that are merged.
  */
 #include "config.h"
 #include "replay/work.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
@@ -27,6 +32,16 @@ struct load {
 	uint32_t *last; /* by tensor: its last use, HZ_NONE: none */
 	uint32_t last_max;
 	uint64_t faulted; /* time of the last host event */
+	uint64_t unseen;  /* frees of what never came before */
+	uint64_t issued;  /* of the last one of the device, 0: none yet */
+};
+
+/* One of the two. */
+struct source {
+	struct hz_tf_reader *reader;
+	struct hz_tf_event event;
+	bool host;
+	int rc; /* of hz_tf_next() */
 };
 
 static uint32_t slot_of(const struct ids *ids, uint64_t id)
@@ -112,9 +127,20 @@ static void use(struct load *l, uint32_t tensor, unsigned how)
 	l->last[tensor] = l->work->last[tensor] - 1;
 }
 
+/* How long it runs, or what passed since the program asked for the one
+ * before. */
+static uint64_t device_ns(struct load *l, const struct hz_tf_event *e)
+{
+	uint64_t before = l->issued ? hz_min(l->issued, e->now) : e->now;
+
+	l->issued = e->now;
+	return e->ns ? e->ns : e->now - before;
+}
+
 static void add_launch(struct load *l, const struct hz_tf_event *e)
 {
-	work_kernel(l->work, e->ns);
+	if (e->id != HZ_TF_MORE || !l->work->step.kernels)
+		work_kernel(l->work, device_ns(l, e));
 	for (uint32_t i = 0; i < e->uses; i++) {
 		uint32_t t =
 			tensor_of(l, hz_use_tensor(e->use[i]), HZ_BLOCK_SIZE);
@@ -132,6 +158,18 @@ static void add_fault(struct load *l, const struct hz_tf_event *e)
 	work_kernel(l->work, e->now - hz_min(l->faulted, e->now));
 	use(l, t, HZ_USE_READ | HZ_USE_WRITE);
 	l->faulted = e->now;
+}
+
+/* What is freed without ever having been seen is nothing to plan for; it may
+ * be seen later. */
+static void add_free(struct load *l, uint64_t id)
+{
+	uint32_t at = l->ids.size ? slot_of(&l->ids, id) : 0;
+
+	if (l->ids.size && l->ids.key[at])
+		is_dead(l, l->ids.tensor[at]);
+	else
+		l->unseen++;
 }
 
 /* Sums of these do not wrap. */
@@ -156,41 +194,87 @@ static void add(struct load *l, const struct hz_tf_event *e)
 		add_fault(l, e);
 		break;
 	case HZ_TF_COPY:
-		work_kernel(l->work, e->ns);
+		work_kernel(l->work, device_ns(l, e));
 		use(l, tensor_of(l, e->id, e->bytes),
-		    e->how == HZ_TF_TO_HOST ? HZ_USE_READ : HZ_USE_WRITE);
+		    e->how == HZ_TF_TO_HOST || e->how == HZ_TF_FROM_DEVICE
+			    ? HZ_USE_READ
+			    : HZ_USE_WRITE);
 		break;
 	case HZ_TF_FREE:
-		is_dead(l, tensor_of(l, e->id, 0));
+		add_free(l, e->id);
 		break;
 	case HZ_TF_STEP:
 		break;
 	}
 }
 
+static bool is_host(const struct hz_tf_event *e)
+{
+	return e->kind == HZ_TF_FAULT ||
+	       (e->kind == HZ_TF_FREE && (e->id & HZ_TF_HOST));
+}
+
+static void advance(struct source *s)
+{
+	do
+		s->rc = hz_tf_next(s->reader, &s->event);
+	while (s->rc > 0 && is_host(&s->event) != s->host);
+	if (s->rc <= 0 || is_sane(&s->event))
+		return;
+	s->reader->where = s->reader->event;
+	s->reader->why = "a number that is too large";
+	s->rc = -ERANGE;
+}
+
+/* The one whose event is the next, or that cannot go on; NULL at the end. */
+static struct source *next_of(struct source *s)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (s[i].rc < 0)
+			return &s[i];
+	if (s[0].rc && s[1].rc)
+		return &s[s[1].event.now < s[0].event.now];
+	return s[0].rc ? &s[0] : s[1].rc ? &s[1] : NULL;
+}
+
+static struct source *merge(struct load *l, struct source *s)
+{
+	struct source *next;
+
+	advance(&s[0]);
+	advance(&s[1]);
+	while ((next = next_of(s)) && next->rc > 0) {
+		add(l, &next->event);
+		advance(next);
+	}
+	return next;
+}
+
 static bool read_events(struct load *l, const char *path, const void *data,
 			size_t size)
 {
-	struct hz_tf_reader *r = mem_resize(NULL, 1, sizeof(*r));
-	struct hz_tf_event e;
-	int rc = hz_tf_open(r, data, size);
+	struct hz_tf_reader *r = mem_resize(NULL, 2, sizeof(*r));
+	struct source both[2] = {{.reader = &r[0], .host = true},
+				 {.reader = &r[1]}};
+	struct source *bad = NULL;
 
-	while (!rc && (rc = hz_tf_next(r, &e)) > 0) {
-		rc = is_sane(&e) ? 0 : -ERANGE;
-		if (!rc)
-			add(l, &e);
-	}
-	if (rc == -ERANGE) {
-		r->where = r->event;
-		r->why = "a number that is too large";
-	}
-	if (rc)
-		hz_log(HZ_ERROR, "replay", "%s: offset %zu: %s", path, r->where,
-		       r->why);
+	for (unsigned i = 0; i < 2 && !bad; i++)
+		if (hz_tf_open(&r[i], data, size))
+			bad = &both[i];
+	if (!bad)
+		bad = merge(l, both);
+	if (bad)
+		hz_log(HZ_ERROR, "replay", "%s: offset %zu: %s", path,
+		       bad->reader->where, bad->reader->why);
 	else if (!l->work->step.kernels)
 		hz_log(HZ_ERROR, "replay", "%s: no kernel in it", path);
+	else if (l->unseen)
+		hz_log(HZ_WARN, "replay",
+		       "%s: %" PRIu64 " frees of what was never seen are left "
+		       "out",
+		       path, l->unseen);
 	free(r);
-	return !rc && l->work->step.kernels;
+	return !bad && l->work->step.kernels;
 }
 
 struct work *work_parse_trace(const char *path, const void *data, size_t size)
