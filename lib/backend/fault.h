@@ -13,8 +13,14 @@
 #ifndef HZ_FAULT_H
 #define HZ_FAULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct hz_fault {
+	uintptr_t addr;
+	bool guard; /* a write to a protected page, not a missing one */
+};
 
 struct hz_fault_ops {
 	const char *name;
@@ -29,10 +35,17 @@ struct hz_fault_ops {
 
 	/* Missing pages of [addr, addr + len) are ours from now on. */
 	int (*arm)(int fd, void *addr, size_t len);
+	/* The same, and writes to protected pages are ours as well. A range
+	 * that is armed already may be armed so. */
+	int (*arm_writes)(int fd, void *addr, size_t len);
 	int (*disarm)(int fd, void *addr, size_t len);
 
-	/* Addresses of pending faults, up to max; 0 when none. */
-	int (*read)(int fd, uintptr_t *addr, unsigned max);
+	/* Protect the pages of an armed range from writes, or (`on` false)
+	 * open them and wake who waits. Missing pages are not protected. */
+	int (*protect)(int fd, void *addr, size_t len, bool on);
+
+	/* Pending faults, up to max; 0 when none. */
+	int (*read)(int fd, struct hz_fault *fault, unsigned max);
 
 	/* Move the pages of one frame to a missing block, or the block's
 	 * pages to an empty frame, and wake who waits at the destination.

@@ -67,14 +67,40 @@ static int uffd_open(void)
 	return fd;
 }
 
-static int uffd_arm(int fd, void *addr, size_t len)
+static int arm_for(int fd, void *addr, size_t len, uint64_t mode)
 {
 	struct uffdio_register reg = {
 		.range = {.start = (uintptr_t)addr, .len = len},
-		.mode = UFFDIO_REGISTER_MODE_MISSING,
+		.mode = mode,
 	};
 
 	return hz_os.ioctl(fd, UFFDIO_REGISTER, &reg);
+}
+
+static int uffd_arm(int fd, void *addr, size_t len)
+{
+	return arm_for(fd, addr, len, UFFDIO_REGISTER_MODE_MISSING);
+}
+
+static int uffd_arm_writes(int fd, void *addr, size_t len)
+{
+	return arm_for(fd, addr, len,
+		       UFFDIO_REGISTER_MODE_MISSING | UFFDIO_REGISTER_MODE_WP);
+}
+
+/* EAGAIN: the address space is changing (a fork, an mremap). */
+static int uffd_protect(int fd, void *addr, size_t len, bool on)
+{
+	struct uffdio_writeprotect wp = {
+		.range = {.start = (uintptr_t)addr, .len = len},
+		.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0,
+	};
+	int rc;
+
+	do {
+		rc = hz_os.ioctl(fd, UFFDIO_WRITEPROTECT, &wp);
+	} while (rc == -EAGAIN);
+	return rc;
 }
 
 static int uffd_disarm(int fd, void *addr, size_t len)
@@ -84,7 +110,7 @@ static int uffd_disarm(int fd, void *addr, size_t len)
 	return hz_os.ioctl(fd, UFFDIO_UNREGISTER, &range);
 }
 
-static int uffd_read(int fd, uintptr_t *addr, unsigned max)
+static int uffd_read(int fd, struct hz_fault *fault, unsigned max)
 {
 	struct uffd_msg msg[64];
 	unsigned n = 0;
@@ -98,7 +124,11 @@ static int uffd_read(int fd, uintptr_t *addr, unsigned max)
 		return (int)got;
 	for (size_t i = 0; i < (size_t)got / sizeof(msg[0]); i++)
 		if (msg[i].event == UFFD_EVENT_PAGEFAULT)
-			addr[n++] = msg[i].arg.pagefault.address;
+			fault[n++] = (struct hz_fault){
+				.addr = msg[i].arg.pagefault.address,
+				.guard = msg[i].arg.pagefault.flags &
+					 UFFD_PAGEFAULT_FLAG_WP,
+			};
 	return (int)n;
 }
 
@@ -312,7 +342,9 @@ const struct hz_fault_ops hz_fault_uffd = {
 	.probe = uffd_probe,
 	.open = uffd_open,
 	.arm = uffd_arm,
+	.arm_writes = uffd_arm_writes,
 	.disarm = uffd_disarm,
+	.protect = uffd_protect,
 	.read = uffd_read,
 	.move = uffd_move,
 	.move_holes = uffd_move_holes,

@@ -163,10 +163,15 @@ bool hz_slots_shared(struct hz_slots *s, uint32_t slot);
  * After it: the child takes it, the parent names the child (or drops it when
  * fork failed, pid < 0). -ENOSPC when too many processes share the table: the
  * child then has no slots, nor any promise that its parent's stay as they are
- * (hz_slots_get() says HZ_NONE there). */
+ * (hz_slots_get() says HZ_NONE there). Returns the number of its row. */
 int hz_slots_fork_prepare(struct hz_slots *s);
 void hz_slots_fork_parent(struct hz_slots *s, int pid);
 void hz_slots_fork_child(struct hz_slots *s);
+/* Refer to none any more: this process goes on without a store. */
+void hz_slots_leave(struct hz_slots *s);
+/* Enter a slot of ours into the row of a child, which gives it back like its
+ * own. False: it has it already, or is not there any more. */
+bool hz_slots_lend(struct hz_slots *s, int row, int pid, uint32_t slot);
 /* By all processes together. */
 uint32_t hz_slots_used(struct hz_slots *s);
 

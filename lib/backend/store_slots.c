@@ -420,7 +420,7 @@ int hz_slots_fork_prepare(struct hz_slots *s)
 	if (r == ROWS)
 		return -ENOSPC;
 	s->newborn = r;
-	return 0;
+	return r;
 }
 
 void hz_slots_fork_parent(struct hz_slots *s, int pid)
@@ -452,6 +452,34 @@ void hz_slots_fork_child(struct hz_slots *s)
 	if (s->t->row[s->row].state == ROW_UNNAMED)
 		name(s, s->row, s->pid);
 	unlock(s->t);
+}
+
+void hz_slots_leave(struct hz_slots *s)
+{
+	if (s->row < 0)
+		return;
+	lock(s->t);
+	drop(s->t, s->row);
+	unite(s->t);
+	unlock(s->t);
+	s->row = -1;
+}
+
+bool hz_slots_lend(struct hz_slots *s, int row, int pid, uint32_t slot)
+{
+	struct table *t = s->t;
+	bool lent = false;
+
+	if (s->row < 0 || row < 0 || slot == HZ_NONE)
+		return false;
+	lock(t);
+	if (t->row[row].state == ROW_NAMED && t->row[row].pid == pid &&
+	    !test(bitmap(t, row), slot)) {
+		set(bitmap(t, row), slot);
+		lent = true;
+	}
+	unlock(t);
+	return lent;
 }
 
 uint32_t hz_slots_used(struct hz_slots *s)

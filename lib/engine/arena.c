@@ -51,7 +51,8 @@ static bool revive(struct hz_engine *e, uint32_t b)
 			       PROT_READ | PROT_WRITE);
 		blk->flags &= (uint8_t)~HZ_BLKF_NO_ACCESS;
 	}
-	if (blk->state == HZ_BLK_POISONED)
+	if (blk->state == HZ_BLK_POISONED ||
+	    (blk->state == HZ_BLK_DEAD && blk->guarded))
 		hz_region_purge(e, b);
 	if (blk->state == HZ_BLK_DEAD) {
 		hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);

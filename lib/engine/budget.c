@@ -26,6 +26,7 @@
 #include "policy/tier.h"
 
 #define POLL_NS	  50000000ull /* at most this often */
+#define HURRY_NS  10000000ull
 #define RETRY_NS  1000000000ull
 #define UNLIMITED (1ull << 60)
 
@@ -222,9 +223,26 @@ bool hz_budget_leaves(uint64_t bytes)
 				   group.limit;
 }
 
+/* Below this the engine cannot move anything. */
+#define LEAST_PAGES 8u
+
+void hz_budget_lost(struct hz_engine *e)
+{
+	e->cap -= e->cap > LEAST_PAGES;
+	e->cap_lost = true;
+}
+
 /* Page tables of huge pages: one deposited table of 4 KiB a block, charged
  * to the group (review of Linux 6.18: 2 KiB a MiB). */
 #define PAGE_COST (HZ_BLOCK_SIZE + HZ_PAGE_SIZE)
+
+/* What relatives keep is given back one by one, and somebody waits for it. */
+static uint64_t interval(const struct hz_engine *e)
+{
+	if (e->totals.guarded)
+		return e->waiting ? HURRY_NS : POLL_NS;
+	return grouped ? POLL_NS : RETRY_NS;
+}
 
 void hz_budget_poll(struct hz_engine *e, bool force)
 {
@@ -233,7 +251,7 @@ void hz_budget_poll(struct hz_engine *e, bool force)
 
 	/* Without a group only a cap that the kernel has refused to fill is
 	 * looked at again; see hz_frames_grow(). */
-	if (!force && now - e->budget_checked < (grouped ? POLL_NS : RETRY_NS))
+	if (!force && now - e->budget_checked < interval(e))
 		return;
 	e->budget_checked = now;
 	bytes = (uint64_t)e->pages * PAGE_COST;
@@ -241,10 +259,13 @@ void hz_budget_poll(struct hz_engine *e, bool force)
 	bytes = allowed(bytes);
 	hz_lock(&e->lock);
 	cap = (uint32_t)hz_min(bytes / PAGE_COST, (uint64_t)e->frames);
-	/* Below this the engine cannot move anything. */
-	cap = hz_max(cap, 8u);
-	if (cap == e->cap)
+	/* The group's usage knows what relatives keep; nobody else does. */
+	if (!grouped)
+		cap -= hz_min(cap, hz_board_held(e, true));
+	cap = hz_max(cap, LEAST_PAGES);
+	if (cap == e->cap && !e->cap_lost)
 		return;
+	e->cap_lost = false;
 	e->cap = cap;
 	e->free_target = hz_tier_free_target(cap, e->read_ahead, e->depth,
 					     (uint32_t)hz_knobs.free_frames);

@@ -77,11 +77,21 @@ static int arm(struct hz_engine *e)
 		if (!skip)
 			continue;
 		if (b > first)
-			rc = e->fault->arm(e->uffd, hz_block_addr(e, first),
+			rc = hz_region_arm(e, hz_block_addr(e, first),
 					   (size_t)(b - first)
 						   << HZ_BLOCK_SHIFT);
 		first = b + 1;
 	}
+	return rc;
+}
+
+int hz_census_guards(struct hz_engine *e)
+{
+	int rc;
+
+	e->guards = true;
+	rc = arm(e);
+	e->guards = rc == 0;
 	return rc;
 }
 
@@ -100,11 +110,15 @@ int hz_census_arm(struct hz_engine *e, bool known)
 		return rc;
 	}
 	e->armed = true;
-	if (known)
+	if (known) {
+		hz_guard_all(e);
 		return 0;
+	}
 	e->pages = 0;
 	for (uint32_t b = 0; b < e->blocks_used; b++)
 		if (counts(e, b))
 			count_block(e, b, now);
+	if (hz_fork_shared(e))
+		hz_guard_all(e);
 	return 0;
 }

@@ -60,6 +60,24 @@ static struct {
 
 /* ---- the gate ---- */
 
+/* The stack of the calling thread may lie in the region, in memory that the
+ * program allocated for it: from now on it stays where it is. A fault on it
+ * while the thread holds the lock would never be answered. */
+static void keep(const void *at)
+{
+	struct hz_engine *e = &hz_engine;
+	size_t off = (size_t)((const char *)at - e->base);
+	uint32_t b = (uint32_t)(off >> HZ_BLOCK_SHIFT);
+
+	if (hz_likely(off >= (size_t)e->blocks << HZ_BLOCK_SHIFT) ||
+	    e->blk[b].flags & HZ_BLKF_STICKY)
+		return;
+	HZ_SCOPED_LOCK(&e->lock);
+	e->blk[b].flags |= HZ_BLKF_STICKY;
+	if (b) /* it grows downwards */
+		e->blk[b - 1].flags |= HZ_BLKF_STICKY;
+}
+
 void hz_gate_enter(struct hz_gate *g)
 {
 	sigset_t all;
@@ -68,6 +86,8 @@ void hz_gate_enter(struct hz_gate *g)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->cancel);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &g->old);
+	keep(g);
+	keep((const void *)&hz_inside);
 }
 
 void hz_gate_leave(struct hz_gate *g)

@@ -88,6 +88,7 @@ enum hz_request_op {
 	HZ_REQ_ARM,	/* blocks [a, a + n) */
 	HZ_REQ_DISARM,	/* blocks [a, a + n) */
 	HZ_REQ_QUIESCE, /* before fork: nothing in a frame that counts */
+	HZ_REQ_GUARD,	/* after fork: protect what is shared */
 	HZ_REQ_EVICT,	/* blocks [a, a + n) out, by hz-engine */
 	HZ_REQ_RECORD,	/* all events so far into the trace's file */
 	HZ_REQ_FILE,	/* see file_map.h */
@@ -103,6 +104,18 @@ struct hz_request {
 };
 
 #define HZ_RELATIVES 64
+#define HZ_FORK_AGES	 0x4000u /* generations that can be told apart */
+#define HZ_GUARD_RESERVE 2u /* frames for evicting what is shared */
+
+/* A process that may share our pages copy-on-write. */
+struct hz_relative {
+	int pid;   /* 0: free */
+	int pidfd; /* -1: not yet opened; of the engine's table */
+	int row;   /* of the slots' table; a child's */
+	uint16_t gen;	/* fork_gen since it was forked */
+	uint32_t left;	/* pages of ours that it has, and was told nothing of */
+	struct hz_board *board; /* what it is told; NULL: nothing */
+};
 
 struct hz_engine {
 	struct hz_lock lock;
@@ -161,6 +174,7 @@ struct hz_engine {
 	uint32_t cap;	     /* the budget in pages */
 	uint32_t free_target; /* free frames that eviction keeps */
 	uint32_t writing;    /* frames whose write is in flight */
+	uint64_t departed; /* pages that left RAM so far */
 	uint64_t zero_wanted; /* first touches of late: paces growth */
 
 	/* faults that wait for a frame, oldest first; and how many of them
@@ -174,6 +188,7 @@ struct hz_engine {
 						* pages, 0: not known */
 	uint32_t lent;	/* of `pages` */
 	int32_t credit; /* single pages */
+	uint32_t strayed; /* pages that only relatives have */
 
 	uint32_t *dead; /* stack of blocks that were DEAD when pushed */
 	uint32_t dead_count;
@@ -189,15 +204,17 @@ struct hz_engine {
 		bool open; /* nothing is read ahead until they are counted */
 	} order;
 
-	/* fork: processes that may share our pages copy-on-write */
+	/* fork */
 	uint16_t fork_gen;
-	struct hz_relative {
-		int pid;   /* 0: free */
-		int pidfd; /* -1: not yet opened; of the engine's table */
-	} relative[HZ_RELATIVES];
+	bool guards; /* the region is armed for writes */
+	bool no_reserve; /* see hz_usable_frames() */
+	struct hz_relative relative[HZ_RELATIVES];
+	struct hz_board *board; /* our parent's; hz-engine follows it */
+	uint32_t board_at;
 
 	/* budget, hz-engine only */
 	uint64_t budget_checked, written;
+	bool cap_lost; /* by hz_budget_lost(), and not told yet */
 
 	struct hz_worker reader, writer; /* hz-fault's and hz-engine's */
 };
@@ -249,6 +266,16 @@ static inline uint32_t hz_free_frames(const struct hz_engine *e)
 	return e->count[HZ_FRAME_FREE] + e->count[HZ_FRAME_ZERO];
 }
 
+/* Free frames, but for those that eviction needs while a relative shares our
+ * pages: a shared page leaves only as a copy. */
+static inline uint32_t hz_usable_frames(const struct hz_engine *e)
+{
+	bool reserve = e->totals.guarded && !e->no_reserve;
+	uint32_t keep = reserve ? HZ_GUARD_RESERVE : 0;
+
+	return hz_free_frames(e) - hz_min(hz_free_frames(e), keep);
+}
+
 void hz_frames_init(struct hz_engine *e);
 /* Change a frame's state and list; the only writer. */
 void hz_frame_set(struct hz_engine *e, uint32_t f, enum hz_frame_state to);
@@ -264,9 +291,9 @@ uint32_t hz_frames_grow(struct hz_engine *e, uint32_t n, bool force);
 uint32_t hz_frames_shrink(struct hz_engine *e, uint32_t n);
 
 /* ---- fill.c: into the region ---- */
-/* A fault at addr was read at `now`. Lock held; may drop it. */
-void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
-		   uint64_t now);
+/* A fault was read at `now`. Lock held; may drop it. */
+void hz_fill_fault(struct hz_engine *e, struct hz_worker *w,
+		   const struct hz_fault *fault, uint64_t now);
 /* Map the frame of block b (READY, STAGED or FILLING). Lock held; drops it. */
 void hz_fill_map(struct hz_engine *e, uint32_t b, bool clear_first);
 /* Read what the plan expects to be used next. Lock held. */
@@ -275,6 +302,7 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w);
 void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w);
 /* A transfer on frame f was submitted by this worker. Lock held. */
 void hz_fill_began(struct hz_engine *e, struct hz_worker *w, uint32_t f);
+/* ---- fill_done.c ---- */
 /* A transfer of this thread's queue ended. Lock held; may drop it. */
 void hz_fill_done(struct hz_engine *e, struct hz_worker *w,
 		  struct hz_xfer *x);
@@ -292,6 +320,11 @@ void hz_fill_stalled(struct hz_engine *e, enum hz_share_class of,
  * that cannot begin (false). */
 bool hz_fill_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		  uint32_t f);
+/* The same for all of it: READING from now on. */
+bool hz_fill_start(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		   uint32_t f);
+/* Its content is lost, by `what` and the error rc: POISONED. */
+void hz_fill_lost(struct hz_engine *e, uint32_t b, int rc, const char *what);
 /* The page at addr should be there: zeros if it is not. */
 void hz_fill_present(struct hz_engine *e, uintptr_t addr);
 /* A fault on block b was forgotten: hz-engine looks at it. Lock held. */
@@ -308,6 +341,12 @@ bool hz_evict_step(struct hz_engine *e, struct hz_worker *w);
 void hz_evict_probe(struct hz_engine *e, struct hz_worker *w);
 /* Carry out e->order. Lock held; drops it. hz-engine only. */
 void hz_evict_ordered(struct hz_engine *e, struct hz_worker *w);
+/* Evict block b, whatever the plan says of it. True: it is out, and nothing
+ * had to be written. Lock held; drops it. hz-engine only. */
+bool hz_evict_block(struct hz_engine *e, struct hz_worker *w, uint32_t b);
+/* Block b (STAGED, guarded) into the store, and then back into the region.
+ * Lock held; drops it. hz-engine only. */
+void hz_evict_through(struct hz_engine *e, struct hz_worker *w, uint32_t b);
 void hz_evict_done(struct hz_engine *e, uint32_t f, int res);
 /* May the block be written? Gives it a slot of its own; says why not. */
 bool hz_evict_may_write(struct hz_engine *e, struct hz_block *blk);
@@ -318,6 +357,8 @@ uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n);
 
 /* ---- region.c: what the arena does to blocks ---- */
 bool hz_region_reserve(struct hz_engine *e, uint64_t bytes);
+/* Missing pages are ours; protected ones as well once the process forked. */
+int hz_region_arm(const struct hz_engine *e, void *addr, size_t len);
 /* Blocks below `end` are in use from now on. Lock held. */
 void hz_region_use(struct hz_engine *e, uint32_t end);
 /* Does a thread of ours work on it outside the lock? */
@@ -375,11 +416,15 @@ bool hz_pages_map(const struct hz_engine *e, const char *addr,
 		  struct hz_page_map *there);
 /* Are all its pages in RAM, and each mapped by another process too? */
 bool hz_pages_shared(const struct hz_engine *e, const char *addr);
+/* Is each of them mapped by no other? */
+bool hz_pages_alone(const struct hz_engine *e, const char *addr);
 
 /* ---- census.c ---- */
 /* Arm the region and, unless that is known (in a forked child), find out which
  * blocks of it have pages. In hz-aux; takes the lock. 0 or -errno. */
 int hz_census_arm(struct hz_engine *e, bool known);
+/* Arm the region for writes, too. In hz-aux; lock held. 0 or -errno. */
+int hz_census_guards(struct hz_engine *e);
 
 /* ---- threads.c ---- */
 /* The three threads' bodies; each returns only when the process ends. */
@@ -397,14 +442,19 @@ void hz_thread_begin(const char *name);
 /* Does the cgroup's limit leave so many bytes? Reads files: not under the lock.
  */
 bool hz_budget_leaves(uint64_t bytes);
+/* One page less, until the budget is looked at again. Lock held. */
+void hz_budget_lost(struct hz_engine *e);
 /* Recompute `cap` if the last time was long ago (`force`: at once). Drops the
  * lock while it reads /proc and the cgroup. */
 void hz_budget_poll(struct hz_engine *e, bool force);
 
 /* ---- fork.c ---- */
 void hz_fork_quiesce(struct hz_engine *e);
-/* Process `pid` shares our pages from now on. Lock held. */
-void hz_fork_watch(struct hz_engine *e, int pid);
+/* Process `pid` shares our pages from now on; NULL when there are too many.
+ * Lock held. */
+struct hz_relative *hz_fork_watch(struct hz_engine *e, int pid);
+/* Does any of them still? Looks at most ten times a second. Lock held. */
+bool hz_fork_shared(struct hz_engine *e);
 /* May block b, refused with EBUSY, be made exclusive again? Of these pages,
  * NULL: all. While a relative lives that copies what is shared. Lock held; may
  * drop it. True: try the move once more. */
@@ -413,9 +463,46 @@ bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
 
 /* ---- shared.c ---- */
 /* Take block b, all of whose pages a relative shares, to a frame that has a
- * page of its own. Lock held, dropped meanwhile. -EBUSY: it is not so, or
- * there is no frame. hz-engine only. */
+ * page of its own. Lock held, dropped meanwhile. -EBUSY: it is not so;
+ * -ENOMEM: there is no frame. hz-engine only. */
 int hz_shared_take(struct hz_engine *e, uint32_t b, uint32_t *frame);
+
+/* ---- guard.c: writes to what is shared ---- */
+/* After a fork: all that it shared. In hz-aux; lock held. */
+void hz_guard_all(struct hz_engine *e);
+/* Open all when nobody shares anything any more. Lock held. */
+void hz_guard_poll(struct hz_engine *e);
+/* Open block b. Lock held. */
+void hz_guard_lift(struct hz_engine *e, uint32_t b);
+/* The same, if it is protected. Lock held. */
+void hz_guard_open(struct hz_engine *e, uint32_t b);
+/* A write to a protected page of block b, which is mapped. Lock held. */
+void hz_guard_fault(struct hz_engine *e, uint32_t b);
+/* The same for one page of a block in pieces. False: it has to wait. */
+bool hz_guard_page(struct hz_engine *e, uint32_t b, unsigned page);
+/* Can a write that waits be let through now? */
+bool hz_guard_ready(struct hz_engine *e, const struct hz_worker *w);
+/* Do so. Lock held; drops it. hz-engine only. */
+void hz_guard_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b);
+
+/* ---- board.c: what forked processes are told. Lock held ---- */
+/* Before a fork; NULL: no memory, and the child is told nothing. */
+struct hz_board *hz_board_make(const struct hz_engine *e);
+void hz_board_close(struct hz_board *board);
+/* Block b, if it is guarded, is not any more: it left the region. `stored`:
+ * its slot holds what it was. */
+void hz_board_tell(struct hz_engine *e, uint32_t b, bool stored);
+/* Our page of block b is only others' now. */
+void hz_board_left(struct hz_engine *e, uint32_t b);
+/* Blocks that a relative was told of and has not dropped yet, and with `all`
+ * the pages of hz_board_left() too; of the one that has most. */
+uint32_t hz_board_held(struct hz_engine *e, bool all);
+/* This child does not read its board any more. */
+void hz_board_abandon(struct hz_engine *e);
+/* In a child: drop what the parent has put into the store. Drops the lock.
+ * hz-engine only. */
+void hz_board_follow(struct hz_engine *e, struct hz_worker *w);
+bool hz_board_more(const struct hz_engine *e);
 
 /* ---- rows.c: range rows of the segment ---- */
 void hz_rows_init(struct hz_engine *e);

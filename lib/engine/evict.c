@@ -30,6 +30,7 @@
 #define FULL_NS	     1000000000ull
 #define FAILED_MOST  8u /* writes that fail in a row */
 #define SPARE_FRAMES 4u
+#define HELD_MOST    32u /* blocks that a relative was told of: 64 MiB */
 #define PROBES_MOST  32u /* in one pass: about two milliseconds */
 #define NO_SPACE     "no space left on the store's file system"
 
@@ -51,14 +52,20 @@ static int move_out(struct hz_engine *e, uint32_t b, uint32_t f)
 static int unmap_forked(struct hz_engine *e, uint32_t b, uint32_t *f)
 {
 	uint32_t other;
-	int rc = hz_shared_take(e, b, &other);
+	int rc;
 
+	/* A relative that does not follow (it is stopped, or has no engine)
+	 * keeps all pages: to store more of them would free nothing. */
+	if (hz_board_held(e, false) > HELD_MOST)
+		return -EBUSY;
+	rc = hz_shared_take(e, b, &other);
 	if (rc == 0) {
 		hz_frame_set(e, *f, HZ_FRAME_EMPTY);
 		*f = other;
 		return 0;
 	}
-	rc = hz_fork_reclaim(e, b, NULL) ? move_out(e, b, *f) : -EBUSY;
+	if (rc != -ENOMEM)
+		rc = hz_fork_reclaim(e, b, NULL) ? move_out(e, b, *f) : -EBUSY;
 	if (rc < 0)
 		return rc;
 	hz_unlock(&e->lock);
@@ -130,7 +137,7 @@ static struct look look_at(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
 	const void *mem = hz_frame_addr(e, blk->frame);
-	bool hash = worth_a_hash(blk);
+	bool hash = worth_a_hash(blk) || blk->guarded;
 	struct look l = {0};
 
 	hz_block_set(&e->totals, blk, HZ_BLK_HASHING);
@@ -159,6 +166,9 @@ static void leave_frame(struct hz_engine *e, uint32_t b, enum hz_block_state to,
 
 	hz_frame_set(e, blk->frame, frame);
 	blk->frame = HZ_NONE;
+	e->departed += HZ_BLOCK_PAGES;
+	blk->departed_at = (uint32_t)(e->departed / HZ_BLOCK_PAGES);
+	hz_board_tell(e, b, to == HZ_BLK_STORED);
 	hz_block_set(&e->totals, blk, to);
 	pthread_cond_broadcast(&e->changed);
 	moved_out();
@@ -303,6 +313,20 @@ static bool put_away(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	return start_write(e, w, b, &l);
 }
 
+void hz_evict_through(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+	struct look l = look_at(e, b);
+
+	if (!l.zero && !l.clean && !l.filed) {
+		start_write(e, w, b, &l);
+		return;
+	}
+	hz_board_tell(e, b, l.clean && !l.zero);
+	hz_block_set(&e->totals, blk, HZ_BLK_STAGED);
+	hz_fill_map(e, b, false);
+}
+
 static bool no_space(int res)
 {
 	return res == -ENOSPC || res == -EDQUOT || res == -EFBIG;
@@ -367,6 +391,7 @@ void hz_evict_done(struct hz_engine *e, uint32_t f, int res)
 	blk->hash[1] = fr->hash[1];
 	hz_block_set(&e->totals, blk, HZ_BLK_READY);
 	if (blk->flags & HZ_BLKF_WANTED) {
+		hz_board_tell(e, b, true);
 		hz_stat_add(HZ_STAT_evict_cancelled, 1);
 		hz_fill_map(e, b, false);
 		return;
@@ -391,6 +416,8 @@ static bool reclaim_dead(struct hz_engine *e, uint32_t b)
 		hz_frame_set(e, f, HZ_FRAME_EMPTY);
 		hz_os_discard(hz_block_addr(e, b), HZ_BLOCK_SIZE);
 		e->pages--;
+		if (blk->guarded)
+			hz_budget_lost(e);
 	}
 	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 	pthread_cond_broadcast(&e->changed);
@@ -442,6 +469,16 @@ static bool carry_out(struct hz_engine *e, struct hz_worker *w,
 	return blk->state == HZ_BLK_STAGED && put_away(e, w, c.block);
 }
 
+bool hz_evict_block(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+{
+	struct hz_choice c = {HZ_ACT_EVICT, b};
+
+	if (!carry_out(e, w, c))
+		return false;
+	hz_plan_done(e->plan, c);
+	return e->blk[b].frame == HZ_NONE;
+}
+
 /* In a scattered range a stay in the frame shows what of it is used: no trial
  * of the whole block, and it does not leave as one. */
 static bool to_pieces(struct hz_engine *e, struct hz_choice *c)
@@ -460,8 +497,10 @@ static bool adopt(struct hz_engine *e, uint32_t b)
 {
 	if (e->blk[b].state == HZ_BLK_RESIDENT && !unmap(e, b))
 		return false;
-	if (e->blk[b].state == HZ_BLK_STAGED)
+	if (e->blk[b].state == HZ_BLK_STAGED) {
+		hz_board_tell(e, b, false);
 		hz_pieces_adopt(e, b);
+	}
 	return e->blk[b].state == HZ_BLK_PIECES;
 }
 

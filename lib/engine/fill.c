@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Into the region: faults, read-ahead, and the end of every transfer.
+ * Into the region: faults and read-ahead; transfers end in fill_done.c.
  *
  * Runs in hz-fault; hz-engine calls it for faults that found no frame, and
  * hz-aux when it stands in. All of it under the engine's lock, which is
@@ -15,11 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/knobs.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/stats.h"
-#include "checksum.h"
 #include "engine/engine.h"
 #include "engine/file_map.h"
 #include "engine/pieces.h"
@@ -28,8 +26,6 @@
 #define AHEAD_RESERVE 2
 /* Blocks that the plan is asked for at once. */
 #define AHEAD_MOST 64
-/* Reads of one block before its content counts as lost. */
-#define READ_TRIES 3
 
 /* ---- mapping ---- */
 
@@ -78,7 +74,8 @@ void hz_fill_stalled(struct hz_engine *e, enum hz_share_class of,
 	uint64_t now = hz_os.now();
 
 	hz_stat_add(HZ_STAT_fault_stall, now - since);
-	hz_share_stall(&e->share, of, now - since, now);
+	if (of < HZ_SHARE_CLASSES)
+		hz_share_stall(&e->share, of, now - since, now);
 }
 
 void hz_fill_moved_in(size_t bytes)
@@ -87,15 +84,29 @@ void hz_fill_moved_in(size_t bytes)
 	hz_stat_add(HZ_STAT_move_in_bytes, bytes);
 }
 
+/* Would more memory have kept the block? Not if all that fits in RAM left
+ * twice since: a stream (a save, an evaluation) is no reason to take memory
+ * from blocks in pieces. */
+static bool would_be_here(const struct hz_engine *e, const struct hz_block *blk)
+{
+	uint32_t since = (uint32_t)(e->departed / HZ_BLOCK_PAGES);
+
+	since -= blk->departed_at;
+	return blk->state == HZ_BLK_FILLING || since <= 2 * e->cap;
+}
+
 static void mapped(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
 
+	if (blk->flags & HZ_BLKF_WANTED)
+		hz_fill_stalled(e,
+				would_be_here(e, blk) ? HZ_SHARE_BLOCKS :
+							HZ_SHARE_NONE,
+				blk->wanted_ns);
 	blk->frame = HZ_NONE;
 	blk->fork_gen = e->fork_gen;
 	hz_block_set(&e->totals, blk, HZ_BLK_RESIDENT);
-	if (blk->flags & HZ_BLKF_WANTED)
-		hz_fill_stalled(e, HZ_SHARE_BLOCKS, blk->wanted_ns);
 	blk->flags &= (uint8_t) ~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND);
 	pthread_cond_broadcast(&e->changed);
 }
@@ -116,7 +127,7 @@ void hz_fill_poison(struct hz_engine *e, char *addr, size_t len)
 		       "threads that touch the block stop for ever");
 }
 
-static void poison(struct hz_engine *e, uint32_t b, int rc, const char *what)
+void hz_fill_lost(struct hz_engine *e, uint32_t b, int rc, const char *what)
 {
 	struct hz_block *blk = &e->blk[b];
 	char *addr = hz_block_addr(e, b);
@@ -159,7 +170,7 @@ void hz_fill_map(struct hz_engine *e, uint32_t b, bool clear_first)
 	hz_lock(&e->lock);
 	release_source(e, f, copied);
 	if (rc < 0)
-		poison(e, b, rc, "mapping");
+		hz_fill_lost(e, b, rc, "mapping");
 	else
 		mapped(e, b);
 }
@@ -206,8 +217,8 @@ bool hz_fill_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	return true;
 }
 
-static bool start_read(struct hz_engine *e, struct hz_worker *w, uint32_t b,
-		       uint32_t f)
+bool hz_fill_start(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		   uint32_t f)
 {
 	if (!hz_fill_read(e, w, b, f))
 		return false;
@@ -242,6 +253,13 @@ void hz_fill_later(struct hz_engine *e, uint32_t b)
 	wait_for_frame(e, b);
 }
 
+static void want(struct hz_block *blk, uint64_t now)
+{
+	if (!(blk->flags & HZ_BLKF_WANTED))
+		blk->wanted_ns = now;
+	blk->flags |= HZ_BLKF_WANTED;
+}
+
 /* Is there something to read? */
 static bool is_away(const struct hz_block *blk)
 {
@@ -252,8 +270,11 @@ static bool is_away(const struct hz_block *blk)
 static bool serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
 	bool zero = e->blk[b].state == HZ_BLK_ZERO, zeros;
-	uint32_t f = hz_frame_take(e, zero, &zeros);
+	uint32_t f;
 
+	if (!hz_usable_frames(e))
+		return false;
+	f = hz_frame_take(e, zero, &zeros);
 	if (f == HZ_NONE)
 		return false;
 	if (!zero && !w) { /* no queue here: hz-engine reads it */
@@ -265,7 +286,7 @@ static bool serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		return true;
 	}
 	e->blk[b].flags |= HZ_BLKF_DEMAND;
-	return start_read(e, w, b, f);
+	return hz_fill_start(e, w, b, f);
 }
 
 static uint32_t first_waiting(struct hz_engine *e)
@@ -282,8 +303,20 @@ static uint32_t first_waiting(struct hz_engine *e)
 	return b;
 }
 
+static bool is_mapped(const struct hz_block *blk)
+{
+	return blk->state == HZ_BLK_RESIDENT || blk->state == HZ_BLK_DEAD ||
+	       blk->state == HZ_BLK_PIECES || blk->state == HZ_BLK_NATIVE;
+}
+
+/* Does it wait to be written? */
+static bool guards(const struct hz_block *blk)
+{
+	return blk->guarded && blk->state == HZ_BLK_RESIDENT;
+}
+
 /* Is there memory, and a place in the queue, for who waits longest? */
-static bool can_serve(const struct hz_engine *e, const struct hz_worker *w)
+static bool can_serve(struct hz_engine *e, const struct hz_worker *w)
 {
 	const struct hz_block *blk;
 
@@ -293,21 +326,32 @@ static bool can_serve(const struct hz_engine *e, const struct hz_worker *w)
 	if (blk->state == HZ_BLK_PIECES)
 		return e->credit > 0 || hz_free_frames(e) ||
 		       e->pages < e->cap;
-	return hz_free_frames(e) &&
+	if (guards(blk))
+		return hz_guard_ready(e, w);
+	if (is_mapped(blk))
+		return true; /* only to be woken */
+	return hz_usable_frames(e) &&
 	       (!is_away(blk) || w->inflight < e->depth);
 }
 
 /* True: it waits for nothing any more. */
 static bool serve_waiting(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
-	const struct hz_block *blk = &e->blk[b];
+	struct hz_block *blk = &e->blk[b];
 
-	if (blk->state == HZ_BLK_PIECES)
+	if (blk->state == HZ_BLK_PIECES && blk->waits_in_pieces)
 		return hz_pieces_serve(e, w, b);
+	if (guards(blk)) {
+		hz_guard_serve(e, w, b);
+		return true;
+	}
 	if ((blk->state == HZ_BLK_ZERO || is_away(blk)) &&
 	    !(blk->flags & HZ_BLKF_NO_ACCESS) &&
-	    (blk->state != HZ_BLK_STORED || !hz_pieces_wants(e, b)))
+	    (blk->state != HZ_BLK_STORED || !hz_pieces_wants(e, b))) {
+		/* Evicted while it waited to be written. */
+		want(blk, hz_os.now());
 		return serve(e, w, b);
+	}
 	/* Whatever it is now, who touches it again is told. */
 	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
 	return true;
@@ -332,7 +376,7 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 	unsigned n;
 
 	if (e->frozen || e->order.open || e->waiting ||
-	    hz_free_frames(e) <= AHEAD_RESERVE ||
+	    hz_usable_frames(e) <= AHEAD_RESERVE ||
 	    w->inflight + AHEAD_RESERVE >= e->depth)
 		return;
 	n = hz_plan_ahead(e->plan, next, hz_array_len(next));
@@ -345,24 +389,17 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 			hz_plan_absent(e->plan, next[i]);
 			continue;
 		}
-		if (hz_free_frames(e) <= AHEAD_RESERVE ||
+		if (hz_usable_frames(e) <= AHEAD_RESERVE ||
 		    w->inflight + AHEAD_RESERVE >= e->depth)
 			break;
 		f = hz_frame_take(e, false, &zeros);
-		if (f == HZ_NONE || !start_read(e, w, next[i], f))
+		if (f == HZ_NONE || !hz_fill_start(e, w, next[i], f))
 			break;
 		hz_plan_prefetched(e->plan, next[i]);
 	}
 }
 
 /* ---- faults ---- */
-
-static void want(struct hz_block *blk, uint64_t now)
-{
-	if (!(blk->flags & HZ_BLKF_WANTED))
-		blk->wanted_ns = now;
-	blk->flags |= HZ_BLKF_WANTED;
-}
 
 static void note(struct hz_engine *e, uint32_t b, enum hz_access how,
 		 uint64_t now)
@@ -462,9 +499,10 @@ static void fault_passing(struct hz_engine *e, uint32_t b, uint64_t now)
 	want(blk, now);
 }
 
-void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
-		   uint64_t now)
+void hz_fill_fault(struct hz_engine *e, struct hz_worker *w,
+		   const struct hz_fault *fault, uint64_t now)
 {
+	uintptr_t addr = fault->addr;
 	uint32_t b = (uint32_t)((addr - (uintptr_t)e->base) >> HZ_BLOCK_SHIFT);
 	unsigned page = addr / HZ_PAGE_SIZE % HZ_BLOCK_PAGES;
 
@@ -475,6 +513,13 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 		return;
 	}
 	hz_region_use(e, b + 1); /* a stray touch may lie above */
+	if (fault->guard && is_mapped(&e->blk[b])) {
+		if (e->blk[b].state == HZ_BLK_PIECES)
+			hz_pieces_guard(e, b, page);
+		else
+			hz_guard_fault(e, b);
+		return;
+	}
 	switch ((enum hz_block_state)e->blk[b].state) {
 	case HZ_BLK_ZERO:
 	case HZ_BLK_STORED:
@@ -502,155 +547,4 @@ void hz_fill_fault(struct hz_engine *e, struct hz_worker *w, uintptr_t addr,
 	default:
 		fault_passing(e, b, now);
 	}
-}
-
-/* ---- the end of a transfer ---- */
-
-/* Is it what was written? Blocks of zeros are never written, so a hole in the
- * store (a file that was cut and grew again, a trimmed device) is known at
- * its first byte; anything else takes the knob `verify`. Drops the lock; the
- * block stays READING meanwhile. */
-static bool verified(struct hz_engine *e, struct hz_block *blk, uint32_t f)
-{
-	uint64_t expect[2] = {blk->hash[0], blk->hash[1]};
-	uint64_t got[2] = {expect[0], expect[1]};
-	const char *mem = hz_frame_addr(e, f);
-	bool hole;
-
-	if (expect[0] == HZ_HASH_ANY && !expect[1])
-		return true;
-	hz_unlock(&e->lock);
-	hole = hz_is_zero(mem, HZ_BLOCK_SIZE);
-	if (hz_knobs.verify && !hole)
-		hz_checksum(mem, HZ_BLOCK_SIZE, got);
-	hz_lock(&e->lock);
-	return !hole && got[0] == expect[0] && got[1] == expect[1];
-}
-
-/* The block was freed while the transfer ran. A thread may have touched it
- * just before (its fault was read, and forgotten with the block): it looks
- * again. */
-void hz_fill_orphan(struct hz_engine *e, uint32_t f)
-{
-	e->fault->wake(e->uffd, hz_block_addr(e, e->frame[f].block),
-		       HZ_BLOCK_SIZE);
-	hz_frame_set(e, f, HZ_FRAME_FREE);
-	pthread_cond_broadcast(&e->changed);
-}
-
-/* The slot may be as good as ever: nobody's wish is dropped, a waiting
- * thread's is tried again before the block is given up. */
-static void read_failed(struct hz_engine *e, struct hz_worker *w, uint32_t f,
-			int res)
-{
-	struct hz_frame *fr = &e->frame[f];
-	uint32_t b = fr->block;
-	struct hz_block *blk = &e->blk[b];
-	unsigned tries = fr->tries + 1u;
-
-	blk->frame = HZ_NONE;
-	hz_frame_set(e, f, HZ_FRAME_FREE);
-	if (!(blk->flags & HZ_BLKF_WANTED)) {
-		hz_plan_forget(e->plan, b);
-		hz_block_set(&e->totals, blk, hz_file_home(e, b));
-		pthread_cond_broadcast(&e->changed);
-		return;
-	}
-	if (tries < READ_TRIES && res != -EBADMSG) {
-		bool zeros;
-		uint32_t again = hz_frame_take(e, false, &zeros);
-
-		hz_block_set(&e->totals, blk, hz_file_home(e, b));
-		if (again != HZ_NONE && start_read(e, w, b, again)) {
-			e->frame[again].tries = (uint8_t)tries;
-			return;
-		}
-		hz_block_set(&e->totals, blk, HZ_BLK_READING);
-	}
-	poison(e, b, res, "read");
-}
-
-/* Its file was cut: the kernel knows best what is still there of it. */
-static void cut_short(struct hz_engine *e, uint32_t b)
-{
-	struct hz_block *blk = &e->blk[b];
-	int rc;
-
-	hz_frame_set(e, blk->frame, HZ_FRAME_FREE);
-	blk->frame = HZ_NONE;
-	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
-	rc = hz_file_to_kernel(e, b);
-	if (rc < 0)
-		poison(e, b, rc, "mapping");
-}
-
-/* Is what was read what it should be? Drops the lock. */
-static int check(struct hz_engine *e, uint32_t f, int res)
-{
-	struct hz_frame *fr = &e->frame[f];
-
-	if (res == 0 && !fr->orphan && fr->xfer.fd)
-		res = hz_file_check(e, fr->block, &fr->xfer);
-	else if (res == 0 && !fr->orphan &&
-		 !verified(e, &e->blk[fr->block], f))
-		res = -EBADMSG;
-	hz_file_xfer_done(e, &fr->xfer);
-	return res;
-}
-
-static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
-		      int res)
-{
-	struct hz_frame *fr = &e->frame[f];
-	uint32_t b = fr->block;
-	struct hz_block *blk = &e->blk[b];
-
-	if (!fr->xfer.fd)
-		hz_stat_add(HZ_STAT_store_read, HZ_BLOCK_SIZE);
-	if (!fr->orphan && hz_pieces_in(e, b) && e->pieces.of[b].whole == f) {
-		hz_pieces_whole_done(e, b, res);
-		return;
-	}
-	res = check(e, f, res);
-	if (fr->orphan) {
-		hz_fill_orphan(e, f);
-		return;
-	}
-	if (res == -ENODATA) {
-		cut_short(e, b);
-		return;
-	}
-	if (res < 0)
-		hz_stat_add(HZ_STAT_store_errors, 1);
-	if (res < 0) {
-		read_failed(e, w, f, res);
-		return;
-	}
-	hz_block_set(&e->totals, blk, HZ_BLK_READY);
-	if (!(blk->flags & HZ_BLKF_WANTED)) {
-		pthread_cond_broadcast(&e->changed);
-		return;
-	}
-	hz_fill_moved_in(HZ_BLOCK_SIZE);
-	hz_fill_map(e, b, false);
-}
-
-void hz_fill_done(struct hz_engine *e, struct hz_worker *w, struct hz_xfer *x)
-{
-	uint64_t now = hz_os.now();
-	uint32_t f = x->tag;
-	bool write = x->write;
-
-	w->inflight--;
-	if (f & HZ_TAG_PIECE) {
-		hz_pieces_done(e, w, x);
-		return;
-	}
-	e->frame[f].io = false;
-	hz_plan_transfer(e->plan, now - e->frame[f].began,
-			 e->reader.inflight + e->writer.inflight, now);
-	if (write)
-		hz_evict_done(e, f, x->res);
-	else
-		read_done(e, w, f, x->res);
 }

@@ -43,30 +43,31 @@
  * engine's lock all the while. */
 static struct {
 	bool held;
-	bool no_row;  /* the child gets no share of the slots */
 	int store_fd; /* -1: the child opens store_path by itself */
 	char store_path[64];
-	int parent;
+	int parent, row;
+	struct hz_board *board; /* the child's */
 	struct hz_gate gate;
 } fork_state;
 
 /* ---- relatives ---- */
 
-void hz_fork_watch(struct hz_engine *e, int pid)
+struct hz_relative *hz_fork_watch(struct hz_engine *e, int pid)
 {
 	for (unsigned i = 0; i < HZ_RELATIVES; i++) {
 		struct hz_relative *r = &e->relative[i];
 
 		if (r->pid)
 			continue;
-		r->pidfd = -1;
-		r->pid = pid;
-		return;
+		*r = (struct hz_relative){
+			.pid = pid, .pidfd = -1, .row = -1, .gen = e->fork_gen};
+		return r;
 	}
 	hz_log_once(HZ_INFO, "fork",
 		    "more than %d living children: blocks shared with the "
 		    "others are evicted only after they ended",
 		    HZ_RELATIVES);
+	return NULL;
 }
 
 /* An address that only a process with our address space has. EPERM (another
@@ -94,13 +95,26 @@ static bool shares(struct hz_relative *r)
 		return true;
 	if (r->pidfd >= 0)
 		hz_os.close(r->pidfd);
+	hz_board_close(r->board);
+	r->board = NULL;
 	r->pid = 0;
 	return false;
 }
 
 #define LOOK_NS 100000000ull /* at relatives: no more often than this */
 
+/* Forgets who does not. */
 static bool anyone_shares(struct hz_engine *e)
+{
+	bool shared = false;
+
+	for (unsigned i = 0; i < HZ_RELATIVES; i++)
+		if (e->relative[i].pid && shares(&e->relative[i]))
+			shared = true;
+	return shared;
+}
+
+bool hz_fork_shared(struct hz_engine *e)
 {
 	static uint64_t looked;
 	static uint16_t gen;
@@ -111,10 +125,7 @@ static bool anyone_shares(struct hz_engine *e)
 		return shared;
 	gen = e->fork_gen;
 	looked = now;
-	shared = false;
-	for (unsigned i = 0; i < HZ_RELATIVES; i++)
-		if (e->relative[i].pid && shares(&e->relative[i]))
-			shared = true;
+	shared = anyone_shares(e);
 	return shared;
 }
 
@@ -143,12 +154,19 @@ static int make_exclusive(const struct hz_engine *e, char *addr,
 bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
 		     const struct hz_page_map *pages)
 {
-	bool shared = anyone_shares(e);
-	int rc = -ENOMEM;
+	bool shared = hz_fork_shared(e);
+	char *addr = hz_block_addr(e, b);
+	int rc;
 
 	hz_unlock(&e->lock);
-	if (!shared || hz_budget_leaves(HZ_BLOCK_SIZE))
-		rc = make_exclusive(e, hz_block_addr(e, b), pages);
+	shared = shared && (pages || !hz_pages_alone(e, addr)) &&
+		 !hz_budget_leaves(HZ_BLOCK_SIZE);
+	hz_lock(&e->lock);
+	if (shared)
+		return false;
+	hz_guard_open(e, b); /* or we waited for ourselves */
+	hz_unlock(&e->lock);
+	rc = make_exclusive(e, addr, pages);
 	hz_lock(&e->lock);
 	if (rc == 0)
 		e->blk[b].fork_gen = e->fork_gen;
@@ -199,6 +217,7 @@ static void map_pieces(struct hz_engine *e)
 void hz_fork_quiesce(struct hz_engine *e)
 {
 	e->frozen = true;
+	anyone_shares(e); /* room for another */
 	while (passing(e) || framed(e)) {
 		map_staged(e);
 		map_pieces(e);
@@ -242,20 +261,35 @@ void hz_arena_fork_prepare(void)
 		return;
 	fork_state.store_fd = borrow_store(e);
 	hz_files_lend(e);
-	fork_state.no_row = hz_slots_fork_prepare(e->slots) < 0;
+	fork_state.row = hz_slots_fork_prepare(e->slots);
+	fork_state.board = fork_state.row < 0 ? NULL : hz_board_make(e);
 }
 
 /* ---- after, in the parent ---- */
+
+static void keep_board(struct hz_relative *r)
+{
+	if (r) {
+		r->board = fork_state.board;
+		r->row = fork_state.row;
+	} else {
+		hz_board_close(fork_state.board);
+	}
+}
 
 void hz_arena_fork_parent(int pid)
 {
 	struct hz_engine *e = &hz_engine;
 	struct hz_gate gate = fork_state.gate;
+	struct hz_request guard = {.op = HZ_REQ_GUARD};
+	bool held = fork_state.held;
+	struct hz_relative *r = NULL;
 
 	e->fork_gen++;
 	if (pid > 0)
-		hz_fork_watch(e, pid);
+		r = hz_fork_watch(e, pid);
 	if (fork_state.held) {
+		keep_board(r);
 		hz_slots_fork_parent(e->slots, pid);
 		e->frozen = false;
 		hz_stat_add(HZ_STAT_forks, 1);
@@ -265,6 +299,8 @@ void hz_arena_fork_parent(int pid)
 	}
 	hz_unlock(&e->lock);
 	hz_engine_release_start(false);
+	if (held && pid > 0)
+		hz_engine_call(&guard);
 	hz_gate_leave(&gate);
 }
 
@@ -278,6 +314,7 @@ static void adopt_block(struct hz_engine *e, uint32_t b)
 	blk->flags &= (uint8_t) ~(HZ_BLKF_WANTED | HZ_BLKF_DEMAND |
 				  HZ_BLKF_WAITING | HZ_BLKF_PINNED);
 	blk->frame = HZ_NONE;
+	hz_block_guard(&e->totals, blk, false);
 	if (blk->state == HZ_BLK_READING) {
 		hz_block_set(&e->totals, blk, hz_file_home(e, b));
 	} else if (blk->state == HZ_BLK_READY) {
@@ -321,6 +358,8 @@ static void adopt(struct hz_engine *e)
 	e->wait_head = e->wait_tail = HZ_NONE;
 	e->waiting = 0;
 	e->writing = 0;
+	e->zero_wanted = 0;
+	e->no_reserve = false;
 	e->frozen = false;
 	e->order.open = false;
 	e->armed = false;
@@ -347,8 +386,19 @@ static void go_native(struct hz_engine *e)
 		e->blk[b].slot = HZ_NONE;
 		e->blk[b].flags &= (uint8_t)~HZ_BLKF_SLOT;
 	}
+	hz_board_abandon(e);
+	hz_slots_leave(e->slots);
 	hz_files_abandon(e);
 	__atomic_store_n(&e->phase, HZ_REFUSED, __ATOMIC_RELEASE);
+}
+
+/* Slots that were lent to our parent, and that it had not looked at, were
+ * copied into our row. */
+static void adopt_board(struct hz_engine *e)
+{
+	hz_board_abandon(e);
+	e->board = fork_state.board;
+	e->board_at = 0;
 }
 
 static void restart(struct hz_engine *e)
@@ -359,13 +409,14 @@ static void restart(struct hz_engine *e)
 	hz_stats_child();
 	hz_rows_child();
 	hz_slots_fork_child(e->slots);
+	adopt_board(e);
 	adopt(e);
 	needed = e->totals.count[HZ_BLK_STORED] ||
 		 e->totals.count[HZ_BLK_FILED] ||
 		 e->totals.count[HZ_BLK_PIECES];
-	if (fork_state.no_row && needed)
+	if (fork_state.row < 0 && needed)
 		cannot_read("too many processes share the store");
-	if (fork_state.no_row) {
+	if (fork_state.row < 0) {
 		go_native(e);
 		return;
 	}
@@ -379,6 +430,19 @@ static void restart(struct hz_engine *e)
 	go_native(e);
 }
 
+/* The parent's are ours; its descriptors are not, nor what it tells them. */
+static void adopt_relatives(struct hz_engine *e)
+{
+	for (unsigned i = 0; i < HZ_RELATIVES; i++) {
+		struct hz_relative *r = &e->relative[i];
+
+		hz_board_close(r->board);
+		r->board = NULL;
+		r->pidfd = -1;
+		r->row = -1;
+	}
+}
+
 void hz_arena_fork_child(void)
 {
 	struct hz_engine *e = &hz_engine;
@@ -389,8 +453,7 @@ void hz_arena_fork_child(void)
 	pthread_cond_init(&e->changed, NULL); /* its waiters were not forked */
 	fill_holes(e);
 	e->fork_gen++;
-	for (unsigned i = 0; i < HZ_RELATIVES; i++)
-		e->relative[i].pid = 0;
+	adopt_relatives(e);
 	hz_fork_watch(e, fork_state.parent);
 	if (fork_state.held) {
 		restart(e);

@@ -76,6 +76,18 @@ bool hz_pages_shared(const struct hz_engine *e, const char *addr)
 	return true;
 }
 
+bool hz_pages_alone(const struct hz_engine *e, const char *addr)
+{
+	uint64_t entry[PAGES];
+
+	if (!read_pagemap(e, addr, entry))
+		return false;
+	for (unsigned i = 0; i < PAGES; i++)
+		if ((entry[i] & (PM_PRESENT | PM_EXCLUSIVE)) == PM_PRESENT)
+			return false;
+	return true;
+}
+
 enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge)
 {
 	struct page_region r;

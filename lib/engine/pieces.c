@@ -273,8 +273,10 @@ void hz_pieces_settle(struct hz_engine *e, uint32_t b)
 
 	if (blk->state != HZ_BLK_PIECES)
 		return;
-	if (p->phase == HZ_PIECES_STAGED && !p->n_held)
+	if (p->phase == HZ_PIECES_STAGED && !p->n_held) {
+		hz_pieces_stayed(&e->pieces, b);
 		hz_pieces_free_frame(e, b);
+	}
 	if (blk->state != HZ_BLK_PIECES || p->phase != HZ_PIECES_MAPPED ||
 	    p->whole != HZ_NONE || !hz_pmap_empty(&p->reading))
 		return;
@@ -309,6 +311,7 @@ void hz_pieces_adopt_all(struct hz_engine *e)
 {
 	init_pool();
 	e->waiting_pieces = 0;
+	e->strayed = 0;
 	for (uint32_t b = 0; b < e->blocks_used; b++) {
 		struct hz_pieces *p = &e->pieces.of[b];
 

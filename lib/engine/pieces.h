@@ -18,7 +18,7 @@
  * Budget. Pages in pieces come out of the same number as frames: `lent` huge
  * pages of e->pages are lent to the kernel's small ones,
  *   lent * HZ_BLOCK_PAGES == mapped + in small frames + reads on their way
- *                            + credit
+ *                            + credit + strayed
  * and credit may fall a little below zero rather than let a fault wait whose
  * content is in RAM.
  *
@@ -83,6 +83,8 @@ void hz_pieces_collapse(struct hz_engine *e);
  * like hz_fill_fault(). */
 void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		     unsigned page, uint64_t now);
+/* A write to a protected page of block b. */
+void hz_pieces_guard(struct hz_engine *e, uint32_t b, unsigned page);
 /* Serve what waits in block b; false: something still does. */
 bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b);
 /* Read all that is missing of block b. */

@@ -257,6 +257,8 @@ bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	     page = hz_pmap_next(&p->wanted, page + 1, true)) {
 		if (blk->state != HZ_BLK_PIECES)
 			break;
+		if (hz_pmap_has(&p->here, page) && !hz_guard_page(e, b, page))
+			return false;
 		if (hz_pmap_has(&p->here, page) || coming(p, page))
 			hz_pmap_remove(&p->wanted, page);
 		else if (!serve_page(e, w, b, page, blk->wanted_ns))
@@ -314,6 +316,16 @@ void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		blk->wanted_ns = now;
 		hz_fill_later(e, b);
 	}
+}
+
+void hz_pieces_guard(struct hz_engine *e, uint32_t b, unsigned page)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+
+	if (hz_guard_page(e, b, page))
+		return;
+	hz_pmap_add(&p->wanted, page);
+	hz_fill_later(e, b);
 }
 
 /* ---- the end of a read ---- */

@@ -25,6 +25,7 @@
 #define KEEP_MOST  256u
 /* Blocks looked at in one balance before the others get their turn. */
 #define TURNS_MOST 256u
+#define STAGE_TRIES 8u
 
 static const struct hz_page_map all_pages = {
 	.word = {~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull, ~0ull}};
@@ -76,6 +77,7 @@ static void leave(struct hz_engine *e, uint32_t b)
 
 	hz_stat_add(HZ_STAT_move_out_bytes, n * HZ_PAGE_SIZE);
 	hz_stat_add(HZ_STAT_move_out_count, n != 0);
+	e->departed += n;
 	hz_pieces_held(&e->pieces, b, 0, HZ_BLOCK_PAGES, false);
 	hz_pieces_free_frame(e, b);
 	hz_pieces_settle(e, b);
@@ -182,6 +184,7 @@ void hz_pieces_adopt(struct hz_engine *e, uint32_t b)
 	memset(e->page_hash[b], 0, sizeof(e->page_hash[b]));
 	p->frame = all_pages;
 	p->huge = true;
+	blk->fork_gen = e->fork_gen; /* ours alone */
 	hz_pieces_phase(&e->pieces, b, HZ_PIECES_STAGED);
 	hz_pieces_held(&e->pieces, b, 0, HZ_BLOCK_PAGES, true);
 	/* Its copy in the slot is good only if it is equal as a whole. */
@@ -396,6 +399,7 @@ static void flush(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	struct hz_pieces *p = &e->pieces.of[b];
 	struct hz_block *blk = &e->blk[b];
 
+	hz_pieces_stayed(&e->pieces, b);
 	if (!sort_out(e, b, &l)) {
 		stay(e, b);
 		return;
@@ -517,6 +521,20 @@ bool hz_pieces_enough(const struct hz_engine *e)
 	       !hz_pieces_sampling(&e->pieces, all, e->waiting);
 }
 
+/* The first that does not refuse: it is pinned, or a thread waits for it. */
+static bool stage_one(struct hz_engine *e, struct hz_worker *w)
+{
+	for (unsigned i = 0; i < STAGE_TRIES; i++) {
+		uint32_t b = hz_pieces_pick(&e->pieces);
+
+		if (b == HZ_NONE)
+			break;
+		if (stage(e, w, b))
+			return true;
+	}
+	return false;
+}
+
 bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w)
 {
 	uint32_t b;
@@ -527,11 +545,8 @@ bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w)
 		return true;
 	if (w->inflight >= 2 * e->depth - 1)
 		return false;
-	if (!hz_pieces_enough(e)) {
-		b = hz_pieces_pick(&e->pieces);
-		if (b != HZ_NONE && stage(e, w, b))
-			return true;
-	}
+	if (!hz_pieces_enough(e) && stage_one(e, w))
+		return true;
 	b = hz_pieces_first(&e->pieces, HZ_PIECES_STAGED);
 	if (!may_flush(e, b))
 		return false;

@@ -63,6 +63,12 @@ void hz_region_settle(struct hz_engine *e, uint32_t b)
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
 }
 
+int hz_region_arm(const struct hz_engine *e, void *addr, size_t len)
+{
+	return e->guards ? e->fault->arm_writes(e->uffd, addr, len) :
+			   e->fault->arm(e->uffd, addr, len);
+}
+
 /* ---- forgetting ---- */
 
 void hz_region_drop_slot(struct hz_engine *e, struct hz_block *blk)
@@ -148,6 +154,8 @@ void hz_region_purge(struct hz_engine *e, uint32_t b)
 	if (blk->state != HZ_BLK_DEAD && blk->state != HZ_BLK_POISONED)
 		return;
 	hz_os_discard(hz_block_addr(e, b), HZ_BLOCK_SIZE);
+	if (blk->guarded)
+		hz_budget_lost(e); /* a relative keeps it */
 	if (blk->state == HZ_BLK_DEAD)
 		e->pages -= e->armed;
 	else

@@ -45,7 +45,7 @@ static void undo(struct hz_engine *e, char *addr)
 			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
 	if (rc == 0)
-		rc = e->fault->arm(e->uffd, addr, HZ_BLOCK_SIZE);
+		rc = hz_region_arm(e, addr, HZ_BLOCK_SIZE);
 	if (rc < 0)
 		hz_log(HZ_ERROR, "fork",
 		       "block at %p could not be put back (%m): raise "
@@ -78,15 +78,21 @@ int hz_shared_take(struct hz_engine *e, uint32_t b, uint32_t *frame)
 	int rc;
 
 	if (f == HZ_NONE)
-		return -EBUSY;
+		return -ENOMEM;
 	hz_unlock(&e->lock);
 	rc = take_to(e, hz_block_addr(e, b), hz_frame_addr(e, f));
 	hz_lock(&e->lock);
 	if (rc < 0) {
 		hz_frame_set(e, f, HZ_FRAME_FREE);
+		/* Perhaps it was away and is back, unprotected. */
+		hz_block_guard(&e->totals, &e->blk[b], false);
 		return rc;
 	}
-	e->pages--; /* the page that was shared is not ours any more */
+	/* The page that was shared is not ours any more, nor is there room for
+	 * another in its place. */
+	e->pages--;
+	hz_board_left(e, b);
+	hz_budget_lost(e);
 	*frame = f;
 	return 0;
 }

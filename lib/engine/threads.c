@@ -107,13 +107,13 @@ static bool open_queue(struct hz_engine *e, struct hz_worker *w, int uffd)
 
 static void serve_faults(struct hz_engine *e, struct hz_worker *w)
 {
-	uintptr_t addr[BATCH];
-	int n = e->fault->read(e->uffd, addr, BATCH);
+	struct hz_fault fault[BATCH];
+	int n = e->fault->read(e->uffd, fault, BATCH);
 	uint64_t now = hz_os.now();
 	HZ_SCOPED_LOCK(&e->lock);
 
 	for (int i = 0; i < n; i++)
-		hz_fill_fault(e, w, addr[i], now);
+		hz_fill_fault(e, w, &fault[i], now);
 }
 
 static void finish_reads(struct hz_engine *e, struct hz_worker *w,
@@ -198,9 +198,19 @@ static bool short_of_frames(const struct hz_engine *e)
 	/* A full store turns most evictions back: only for who waits. */
 	if (e->store_is_full && !e->waiting)
 		return false;
+	/* What is shared leaves by way of a frame: the writes bring some. */
+	if (e->totals.guarded && e->writing && !hz_free_frames(e))
+		return false;
 	return hz_free_frames(e) + e->writing <
 	       hz_pieces_free_target(e) +
 		       hz_min(e->waiting - e->waiting_pieces, e->depth);
+}
+
+static void serve_from_reserve(struct hz_engine *e, struct hz_worker *w)
+{
+	e->no_reserve = true;
+	hz_fill_waiting(e, w);
+	e->no_reserve = false;
 }
 
 /* Nothing can leave, nothing is on its way, and a thread waits: the program
@@ -216,9 +226,10 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 		hz_fill_waiting(e, w);
 		return;
 	}
-	if (hz_free_frames(e))
-		return;
-	if (!hz_frames_grow(e, 1, true))
+	/* Nor are those that are kept for evictions. */
+	serve_from_reserve(e, w);
+	if (!e->waiting || hz_free_frames(e) || e->reader.inflight ||
+	    w->inflight || !hz_frames_grow(e, 1, true))
 		return;
 	hz_stat_add(HZ_STAT_over_budget, 1);
 	hz_log_once(HZ_WARN, "engine",
@@ -227,7 +238,7 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 			    ? e->full_why
 			    : "all blocks are pinned, locked or shared; raise "
 			      "--ram");
-	hz_fill_waiting(e, w);
+	serve_from_reserve(e, w);
 }
 
 void hz_engine_finish(struct hz_engine *e, struct hz_worker *w)
@@ -285,9 +296,10 @@ static void decay(struct hz_engine *e)
 /* Above the budget (it shrank): give pages back. */
 static void give_back(struct hz_engine *e)
 {
+	uint32_t spare = hz_usable_frames(e);
+
 	if (e->pages > e->cap)
-		hz_frames_shrink(e,
-				 hz_min(e->pages - e->cap, hz_free_frames(e)));
+		hz_frames_shrink(e, hz_min(e->pages - e->cap, spare));
 }
 
 /* Wake-ups come from events; the tick looks at the budget, and is the net
@@ -297,6 +309,10 @@ static uint64_t tick(const struct hz_engine *e)
 	/* Without the lock: an old value costs one tick. */
 	if (__atomic_load_n(&e->waiting, __ATOMIC_RELAXED))
 		return TICK_BUSY_NS;
+	if (hz_board_more(e))
+		return 0;
+	if (e->board)
+		return TICK_BUSY_NS;
 	return hz_budget_watched() ? TICK_BUDGET_NS : TICK_IDLE_NS;
 }
 
@@ -305,6 +321,7 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 {
 	HZ_SCOPED_LOCK(&e->lock);
 	finish_all(e, w, done, n);
+	hz_guard_poll(e);
 	hz_budget_poll(e, false);
 	give_back(e);
 	hz_pieces_write_on(e, w);
@@ -315,6 +332,7 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 	grow(e, w);
 	relieve(e, w);
 	hz_evict_probe(e, w);
+	hz_board_follow(e, w);
 	hz_fill_ahead(e, w);
 	hz_evict_ordered(e, w);
 	decay(e);
@@ -354,7 +372,8 @@ static struct hz_request *next_request(struct hz_engine *e, bool quick)
 	struct hz_request **at = &e->requests, *r;
 
 	while (quick && *at && (*at)->op != HZ_REQ_MOVE &&
-	       (*at)->op != HZ_REQ_ARM && (*at)->op != HZ_REQ_DISARM)
+	       (*at)->op != HZ_REQ_ARM && (*at)->op != HZ_REQ_DISARM &&
+	       (*at)->op != HZ_REQ_GUARD)
 		at = &(*at)->next;
 	r = *at;
 	if (!r)
@@ -435,11 +454,14 @@ static long carry_out(struct hz_engine *e, struct hz_request *r)
 	case HZ_REQ_MOVE:
 		return hz_region_move(e, r->a, r->b, r->n);
 	case HZ_REQ_ARM:
-		return e->fault->arm(e->uffd, addr, len);
+		return hz_region_arm(e, addr, len);
 	case HZ_REQ_DISARM:
 		return e->fault->disarm(e->uffd, addr, len);
 	case HZ_REQ_QUIESCE:
 		hz_fork_quiesce(e);
+		return 0;
+	case HZ_REQ_GUARD:
+		hz_guard_all(e);
 		return 0;
 	case HZ_REQ_EVICT:
 		return order(e, r->a, r->n);

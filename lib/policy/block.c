@@ -43,6 +43,21 @@ bool hz_block_may(enum hz_block_state from, enum hz_block_state to)
 	}
 }
 
+/* Mapped anew it can be written; nothing else there is content. */
+static bool ends_guard(enum hz_block_state to)
+{
+	return to == HZ_BLK_MAPPING || to == HZ_BLK_FILLING ||
+	       to == HZ_BLK_PIECES || to == HZ_BLK_ZERO ||
+	       to == HZ_BLK_NATIVE || to == HZ_BLK_POISONED;
+}
+
+void hz_block_guard(struct hz_block_totals *totals, struct hz_block *block,
+		    bool guarded)
+{
+	totals->guarded += (uint32_t)guarded - (uint32_t)block->guarded;
+	block->guarded = guarded;
+}
+
 void hz_block_set(struct hz_block_totals *totals, struct hz_block *block,
                   enum hz_block_state to)
 {
@@ -55,6 +70,8 @@ void hz_block_set(struct hz_block_totals *totals, struct hz_block *block,
 		abort();
 #endif
 	}
+	if (ends_guard(to))
+		hz_block_guard(totals, block, false);
 	totals->count[from]--;
 	totals->count[to]++;
 	block->state = (uint8_t)to;

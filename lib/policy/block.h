@@ -67,16 +67,19 @@ struct hz_block {
 	uint32_t frame;	   /* HZ_NONE or the frame that holds the content */
 	uint32_t slot;	   /* HZ_NONE or its place in the store */
 	uint32_t wait_next; /* link of the waiting list */
+	uint32_t departed_at; /* huge pages that had left when it did */
 	uint64_t hash[2];   /* of the slot's content; valid with _SLOT; two
 			     * zeros: it was not computed */
 	uint64_t wanted_ns; /* when the oldest waiting fault was read */
 	uint16_t changed;   /* times in a row that it left changed */
 	bool waits_in_pieces; /* how it entered the waiting list */
+	bool guarded; /* as it was at a fork; hz_block_guard() only */
 };
 
 /* Totals by state; each is changed only by hz_block_set(). */
 struct hz_block_totals {
 	uint64_t count[HZ_BLK_STATES];
+	uint32_t guarded;
 };
 
 const char *hz_block_state_name(enum hz_block_state state);
@@ -86,6 +89,11 @@ bool hz_block_may(enum hz_block_state from, enum hz_block_state to);
  * HZ_DEBUG builds and is logged otherwise. */
 void hz_block_set(struct hz_block_totals *totals, struct hz_block *block,
 		  enum hz_block_state to);
+
+/* Its content is, or is not any more, what it was when a relative was forked:
+ * see engine/guard.c. hz_block_set() ends it where that cannot be. */
+void hz_block_guard(struct hz_block_totals *totals, struct hz_block *block,
+		    bool guarded);
 
 void hz_block_init(struct hz_block *block);
 

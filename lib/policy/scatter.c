@@ -9,8 +9,8 @@
 /* ---- ranges ---- */
 
 /* Of 13 faults 12 inside (random ones: 63 of 64), and 32 more such than the
- * rest allows: 64 MiB read for next to nothing. Many small tensors side by side make
- * two of three. */
+ * rest allows: 64 MiB read for next to nothing. Many small tensors side by side
+ * make two of three. */
 #define SCORE_MOST     48
 #define SCORE_ENTER    32
 #define SCORE_END      (-12)
@@ -223,7 +223,7 @@ unsigned hz_pieces_span(struct hz_pieces *p, unsigned page)
 uint32_t hz_pieces_pick(struct hz_pieces_set *s)
 {
 	const struct hz_pieces_list *l = &s->list[HZ_PIECES_MAPPED];
-	uint32_t few = HZ_NONE;
+	uint32_t few = HZ_NONE, hot = HZ_NONE;
 
 	for (unsigned i = 0; i < PICK_TRIES && i < l->count; i++) {
 		uint32_t b = l->head - 1;
@@ -233,12 +233,33 @@ uint32_t hz_pieces_pick(struct hz_pieces_set *s)
 		if (!p->n_here || !hz_pmap_empty(&p->reading) ||
 		    p->whole != HZ_NONE)
 			continue;
+		if (p->skip) {
+			p->skip--;
+			if (hot == HZ_NONE || p->skip < s->of[hot].skip)
+				hot = b;
+			continue;
+		}
 		if (p->n_here >= PICK_FEW)
 			return b;
 		if (few == HZ_NONE || p->n_here > s->of[few].n_here)
 			few = b;
 	}
-	return few;
+	return few != HZ_NONE ? few : hot;
+}
+
+/* Out of so many pages all but one came back: to look again soon costs more
+ * faults than it finds cold pages. */
+#define HOT_SHARE 8u
+#define REST_MOST 31u
+
+void hz_pieces_stayed(struct hz_pieces_set *s, uint32_t b)
+{
+	struct hz_pieces *p = &s->of[b];
+	bool hot = p->n_held * HOT_SHARE <= hz_pmap_count(&p->frame);
+
+	p->rest = (uint8_t)(hot ? hz_min(2u * p->rest + 1u, REST_MOST) :
+				  p->rest / 2u);
+	p->skip = p->rest;
 }
 
 bool hz_pieces_sampling(const struct hz_pieces_set *s, uint64_t all,

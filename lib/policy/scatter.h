@@ -81,6 +81,9 @@ struct hz_pieces {
 	bool huge;	   /* the frame holds one huge page */
 	bool failed;	   /* WRITING: a write failed */
 	bool single;	   /* a read of all of it failed: pages alone */
+	uint8_t rest;	   /* turns of the clock to pass over from now on */
+	uint8_t skip;	   /* of these, still to come */
+	bool guarded;	   /* mapped pages are protected: engine/guard.c */
 };
 
 struct hz_pieces_list {
@@ -134,6 +137,9 @@ unsigned hz_pieces_span(struct hz_pieces *p, unsigned page);
 
 /* The block to stage next, or HZ_NONE; it is turned round the clock. */
 uint32_t hz_pieces_pick(struct hz_pieces_set *s);
+/* A stay of block b in its frame ends: it rests for longer when nearly all of
+ * it was used meanwhile. */
+void hz_pieces_stayed(struct hz_pieces_set *s, uint32_t b);
 /* Should more pages be staged before any is taken? `all`: pages of the budget,
  * in whole blocks and in pieces. Fewer will do while faults wait. */
 bool hz_pieces_sampling(const struct hz_pieces_set *s, uint64_t all,
@@ -157,7 +163,12 @@ struct hz_share {
 	uint64_t since;	   /* of the last halving */
 };
 
-enum hz_share_class { HZ_SHARE_BLOCKS, HZ_SHARE_PIECES };
+enum hz_share_class {
+	HZ_SHARE_BLOCKS,
+	HZ_SHARE_PIECES,
+	HZ_SHARE_CLASSES,
+	HZ_SHARE_NONE = HZ_SHARE_CLASSES
+};
 
 void hz_share_stall(struct hz_share *s, enum hz_share_class c, uint64_t ns,
 		    uint64_t now);

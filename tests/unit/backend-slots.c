@@ -21,7 +21,7 @@ static pid_t fork_slots(void)
 {
 	pid_t pid;
 
-	cr_assert_eq(hz_slots_fork_prepare(s), 0);
+	cr_assert_geq(hz_slots_fork_prepare(s), 0);
 	pid = fork();
 	if (pid == 0) {
 		alarm(60);
@@ -255,7 +255,7 @@ Test(fork, a_failed_fork_leaves_nothing)
 {
 	s = hz_slots_create(10, 10);
 	take(0, 5);
-	cr_assert_eq(hz_slots_fork_prepare(s), 0);
+	cr_assert_geq(hz_slots_fork_prepare(s), 0);
 	cr_assert(hz_slots_shared(s, 1));
 	hz_slots_put(s, 1);
 	hz_slots_fork_parent(s, -1);
@@ -278,7 +278,7 @@ Test(fork, processes_are_counted, .timeout = 60)
 	cr_assert_eq(hz_slots_fork_prepare(s), -ENOSPC);
 	hz_slots_fork_parent(s, -1);
 	end_child(pid[7], SIGKILL);
-	cr_assert_eq(hz_slots_fork_prepare(s), 0, "the dead make room");
+	cr_assert_geq(hz_slots_fork_prepare(s), 0, "the dead make room");
 	hz_slots_fork_parent(s, -1);
 	for (int i = 0; i < 63; i++)
 		if (i != 7)

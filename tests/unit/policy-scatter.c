@@ -267,6 +267,40 @@ Test(clock, takes_turns, .init = make, .fini = end)
 	}
 }
 
+/* Which of blocks 0 and 1 are picked in so many turns; of block 0 all is used
+ * while it stays, of block 1 nothing is. */
+static void count_picks(unsigned turns, unsigned picks[2])
+{
+	picks[0] = picks[1] = 0;
+	for (unsigned i = 0; i < turns; i++) {
+		uint32_t b = hz_pieces_pick(&set);
+
+		cr_assert_lt(b, 2);
+		picks[b]++;
+		set.of[b].frame = set.of[b].here;
+		if (b == 1)
+			hz_pieces_held(&set, b, 0, 100, true);
+		hz_pieces_stayed(&set, b);
+		hz_pieces_held(&set, b, 0, 100, false);
+	}
+}
+
+Test(clock, what_all_is_used_of_rests, .init = make, .fini = end)
+{
+	unsigned picks[2];
+
+	for (uint32_t b = 0; b < 2; b++) {
+		hz_pieces_enter(&set, b);
+		hz_pieces_here(&set, b, 0, 100, true);
+	}
+	count_picks(330, picks);
+	cr_assert_gt(picks[0], 5, "it is looked at now and then");
+	cr_assert_lt(picks[0], 20);
+	set.of[1].rest = set.of[1].skip = 31;
+	set.of[0].rest = set.of[0].skip = 31;
+	cr_assert_neq(hz_pieces_pick(&set), HZ_NONE, "all rest: one must go");
+}
+
 Test(clock, nothing_to_take, .init = make, .fini = end)
 {
 	cr_assert_eq(hz_pieces_pick(&set), HZ_NONE);
