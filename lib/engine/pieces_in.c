@@ -206,6 +206,12 @@ static void look_again(struct hz_engine *e, uint32_t b)
 	e->fault->wake(e->uffd, hz_block_addr(e, b), HZ_BLOCK_SIZE);
 }
 
+static bool coming(const struct hz_pieces *p, unsigned page)
+{
+	return hz_pmap_has(&p->reading, page) ||
+	       (p->whole != HZ_NONE && !hz_pmap_has(&p->held, page));
+}
+
 /* Bring in `page`, which nobody is bringing in. */
 static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		       unsigned page, uint64_t asked)
@@ -229,6 +235,12 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 			return true;
 		}
 	}
+	/* It came out of the frame before the read of the rest was refused. A
+	 * piece of no pages would be a transfer of a whole block. */
+	if (hz_pmap_has(&p->here, page) || coming(p, page)) {
+		hz_pmap_remove(&p->wanted, page);
+		return true;
+	}
 	n = hz_min(n, HZ_BLOCK_PAGES - page);
 	n = hz_min(n, PIECE_MOST);
 	if (!hz_pmap_has(&p->held, page))
@@ -239,12 +251,6 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	hz_fill_stalled(e, HZ_SHARE_PIECES, asked);
 	hz_pieces_settle(e, b);
 	return true;
-}
-
-static bool coming(const struct hz_pieces *p, unsigned page)
-{
-	return hz_pmap_has(&p->reading, page) ||
-	       (p->whole != HZ_NONE && !hz_pmap_has(&p->held, page));
 }
 
 bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
