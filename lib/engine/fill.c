@@ -323,7 +323,7 @@ static bool can_serve(struct hz_engine *e, const struct hz_worker *w)
 	if (e->wait_head == HZ_NONE)
 		return false;
 	blk = &e->blk[e->wait_head];
-	if (blk->state == HZ_BLK_PIECES)
+	if (blk->state == HZ_BLK_PIECES && blk->waits_in_pieces)
 		return e->credit > 0 || hz_free_frames(e) ||
 		       e->pages < e->cap;
 	if (guards(blk))

@@ -263,7 +263,8 @@ bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	     page = hz_pmap_next(&p->wanted, page + 1, true)) {
 		if (blk->state != HZ_BLK_PIECES)
 			break;
-		if (hz_pmap_has(&p->here, page) && !hz_guard_page(e, b, page))
+		if (hz_pmap_has(&p->here, page) && p->guarded &&
+		    !hz_guard_page(e, b, page))
 			return false;
 		if (hz_pmap_has(&p->here, page) || coming(p, page))
 			hz_pmap_remove(&p->wanted, page);
