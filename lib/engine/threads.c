@@ -221,10 +221,14 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 		return;
 	if (e->reader.inflight || w->inflight)
 		return;
-	/* Frames that are kept for whole blocks are no reason to wait. */
+	/* Frames that are kept for whole blocks are no reason to wait. Who
+	 * waits longest may need more than a page. */
 	if (e->waiting_pieces && hz_pieces_credit(e, 1, true)) {
+		uint32_t before = e->waiting;
+
 		hz_fill_waiting(e, w);
-		return;
+		if (e->waiting < before)
+			return;
 	}
 	/* Nor are those that are kept for evictions. */
 	serve_from_reserve(e, w);
