@@ -12,7 +12,6 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -154,27 +153,6 @@ static bool reserve_tables(struct hz_engine *e)
 }
 
 /* ---- hz-aux opens everything ---- */
-
-static int leave_descriptor_table(void)
-{
-	unsigned keep = (unsigned)boot.store_fd;
-	int rc;
-
-	if (boot.store_fd < 0) {
-		rc = hz_os.close_range(0, ~0u, CLOSE_RANGE_UNSHARE);
-	} else {
-		rc = hz_os.close_range(keep + 1, ~0u, CLOSE_RANGE_UNSHARE);
-		if (rc == 0 && keep)
-			rc = hz_os.close_range(0, keep - 1, 0);
-	}
-	if (rc < 0)
-		return rc;
-	hz_log_apart = true;
-	/* Nothing of ours may become 0, 1 or 2. */
-	for (int i = 0; i < 3; i++)
-		hz_os.open("/dev/null", O_RDWR | O_CLOEXEC, 0);
-	return 0;
-}
 
 static int refuse(const char *what, const char *why, int rc)
 {
@@ -354,7 +332,7 @@ static void *aux_main(void *arg)
 	int rc, fd = -1;
 
 	hz_thread_begin("hz-aux");
-	rc = leave_descriptor_table();
+	rc = hz_thread_leave_files(boot.store_fd);
 	if (!boot.child)
 		hz_stats_attach_once(hz_knobs.stats, &fd);
 	rc = rc < 0 ? refuse("close_range(2) is refused",

@@ -437,6 +437,9 @@ void hz_aux_wait(struct hz_engine *e);
 void hz_engine_finish(struct hz_engine *e, struct hz_worker *w);
 /* Common beginning of our threads: name, signals, hz_inside. */
 void hz_thread_begin(const char *name);
+/* A descriptor table of its own for this thread and those it makes, with `keep`
+ * of the program's (-1: none). -errno below Linux 5.9. */
+int hz_thread_leave_files(int keep);
 
 /* ---- budget.c ---- */
 /* Does the cgroup's limit leave so many bytes? Reads files: not under the lock.

@@ -76,18 +76,6 @@ void hz_gpu_record_stop(void)
 
 /* ---- hz-gpu ---- */
 
-static int own_descriptors(void)
-{
-	int rc = hz_os.close_range(0, ~0u, CLOSE_RANGE_UNSHARE);
-
-	if (rc < 0)
-		return rc;
-	hz_log_apart = true;
-	for (int i = 0; i < 3; i++)
-		hz_os.open("/dev/null", O_RDWR | O_CLOEXEC, 0);
-	return 0;
-}
-
 /* Until hooks see an empty queue, `base` stays as it is. */
 static int write_queue(int fd)
 {
@@ -133,7 +121,7 @@ static void *record_main(void *arg)
 	int rc, fd;
 
 	hz_thread_begin("hz-gpu");
-	rc = own_descriptors();
+	rc = hz_thread_leave_files(-1);
 	if (rc < 0)
 		hz_record_gave_up(rc);
 	fd = rc < 0 ? rc : hz_record_file(false);

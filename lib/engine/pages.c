@@ -64,28 +64,28 @@ bool hz_pages_map(const struct hz_engine *e, const char *addr,
 	return true;
 }
 
-bool hz_pages_shared(const struct hz_engine *e, const char *addr)
+/* How many pages are in RAM and mapped by another process too; -1: it cannot
+ * be read. */
+static int count_shared(const struct hz_engine *e, const char *addr)
 {
 	uint64_t entry[PAGES];
+	int n = 0;
 
 	if (!read_pagemap(e, addr, entry))
-		return false;
+		return -1;
 	for (unsigned i = 0; i < PAGES; i++)
-		if ((entry[i] & (PM_PRESENT | PM_EXCLUSIVE)) != PM_PRESENT)
-			return false;
-	return true;
+		n += (entry[i] & (PM_PRESENT | PM_EXCLUSIVE)) == PM_PRESENT;
+	return n;
+}
+
+bool hz_pages_shared(const struct hz_engine *e, const char *addr)
+{
+	return count_shared(e, addr) == (int)PAGES;
 }
 
 bool hz_pages_alone(const struct hz_engine *e, const char *addr)
 {
-	uint64_t entry[PAGES];
-
-	if (!read_pagemap(e, addr, entry))
-		return false;
-	for (unsigned i = 0; i < PAGES; i++)
-		if ((entry[i] & (PM_PRESENT | PM_EXCLUSIVE)) == PM_PRESENT)
-			return false;
-	return true;
+	return count_shared(e, addr) == 0;
 }
 
 enum hz_pages hz_pages_at(const struct hz_engine *e, char *addr, bool huge)

@@ -6,6 +6,8 @@
 #include "config.h"
 #endif
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -67,6 +69,27 @@ void hz_thread_begin(const char *name)
 	ask_for_short_slices();
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
+int hz_thread_leave_files(int keep)
+{
+	unsigned fd = (unsigned)keep;
+	int rc;
+
+	if (keep < 0) {
+		rc = hz_os.close_range(0, ~0u, CLOSE_RANGE_UNSHARE);
+	} else {
+		rc = hz_os.close_range(fd + 1, ~0u, CLOSE_RANGE_UNSHARE);
+		if (rc == 0 && fd)
+			rc = hz_os.close_range(0, fd - 1, 0);
+	}
+	if (rc < 0)
+		return rc;
+	hz_log_apart = true;
+	/* Nothing of ours may become 0, 1 or 2. */
+	for (int i = 0; i < 3; i++)
+		hz_os.open("/dev/null", O_RDWR | O_CLOEXEC, 0);
+	return 0;
 }
 
 /* The wake-up was seen: the next kick must write again. In this order: a kick

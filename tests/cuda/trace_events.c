@@ -3,12 +3,9 @@
  * trace_events FILE: its events, one a line: time, kind, and the fields as in
  * horizon-trace(5); an ending that cannot be read is status 1.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include "policy/trace_file.h"
+#include "../programs/trace_reader.h"
 
 static const char *const names[] = {
 #define NAME(name_, value_, what_, fields_) [value_] = #name_,
@@ -34,18 +31,11 @@ static void print(const struct hz_tf_event *e)
 int main(int argc, char **argv)
 {
 	static struct hz_tf_reader reader;
-	int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1;
 	struct hz_tf_event event;
-	struct stat st;
-	void *data;
 	int rc;
 
-	if (fd < 0 || fstat(fd, &st) || !st.st_size)
+	if (argc != 2 || !open_trace(&reader, argv[1], &rc))
 		return 1;
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return 1;
-	rc = hz_tf_open(&reader, data, (size_t)st.st_size);
 	while (!rc && (rc = hz_tf_next(&reader, &event)) > 0) {
 		print(&event);
 		rc = 0;

@@ -3,12 +3,9 @@
  * count_trace FILE KIND: how many events of that kind the trace holds. One that
  * ends within a chunk is counted up to there, and the status is 1.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include "policy/trace_file.h"
+#include "trace_reader.h"
 
 static const struct {
 	const char *name;
@@ -35,18 +32,11 @@ static int count(struct hz_tf_reader *r, const char *name, long *n)
 int main(int argc, char **argv)
 {
 	static struct hz_tf_reader reader;
-	int fd = argc == 3 ? open(argv[1], O_RDONLY) : -1;
-	struct stat st;
 	long n = 0;
-	void *data;
 	int rc;
 
-	if (fd < 0 || fstat(fd, &st) || !st.st_size)
+	if (argc != 3 || !open_trace(&reader, argv[1], &rc))
 		return 1;
-	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (data == MAP_FAILED)
-		return 1;
-	rc = hz_tf_open(&reader, data, (size_t)st.st_size);
 	if (!rc)
 		rc = count(&reader, argv[2], &n);
 	if (rc)

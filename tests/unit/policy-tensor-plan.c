@@ -355,6 +355,23 @@ static void links_are_equal(const struct hz_step *s, const struct hz_gap *a,
 	}
 }
 
+static void copy_step(struct random_step *to, const struct random_step *from)
+{
+	*to = *from;
+	to->step.use = to->use;
+	to->step.first = to->first;
+}
+
+/* *mem is the caller's to free. */
+static bool change_plan(struct hz_tensor_plan *plan, void **mem,
+			const struct random_step *now, const struct planned *p,
+			const struct random_step *was)
+{
+	*mem = malloc(hz_tensor_plan_bytes(&now->step));
+	return hz_tensor_plan_change(plan, *mem, &now->step, &p->machine,
+				     &p->plan, &was->step);
+}
+
 Test(tensor_plan, a_few_other_kernels_keep_the_plan)
 {
 	struct planned p = {.machine = machine(60 * MIB, HZ_GOAL_BYTES)}, full;
@@ -365,9 +382,7 @@ Test(tensor_plan, a_few_other_kernels_keep_the_plan)
 	make_random(&was);
 	change(&now, &was);
 	plan_step(&p, &was.step);
-	mem = malloc(hz_tensor_plan_bytes(&now.step));
-	cr_assert(hz_tensor_plan_change(&plan, mem, &now.step, &p.machine,
-					&p.plan, &was.step));
+	cr_assert(change_plan(&plan, &mem, &now, &p, &was));
 	full.machine = p.machine;
 	plan_step(&full, &now.step);
 	cr_assert_eq(plan.overflow, 0);
@@ -390,16 +405,12 @@ Test(tensor_plan, a_kernel_may_lose_a_use)
 	void *mem;
 
 	make_random(&was);
-	now = was;
-	now.step.use = now.use;
-	now.step.first = now.first;
+	copy_step(&now, &was);
 	memmove(now.use + 141, now.use + 142, (2 * K - 142) * sizeof(*now.use));
 	for (uint32_t k = 71; k <= K; k++)
 		now.first[k]--;
 	plan_step(&p, &was.step);
-	mem = malloc(hz_tensor_plan_bytes(&now.step));
-	cr_assert(hz_tensor_plan_change(&plan, mem, &now.step, &p.machine,
-					&p.plan, &was.step));
+	cr_assert(change_plan(&plan, &mem, &now, &p, &was));
 	full.machine = p.machine;
 	plan_step(&full, &now.step);
 	links_are_equal(&now.step, plan.gap, full.plan.gap);
@@ -417,14 +428,11 @@ Test(tensor_plan, another_step_is_not_a_change)
 	void *mem;
 
 	make_random(&was);
-	now = was;
-	now.step.use = now.use;
+	copy_step(&now, &was);
 	for (uint32_t k = 0; k < K; k += 3)
 		now.use[2 * k + 1] = hz_use(0, R);
 	plan_step(&p, &was.step);
-	mem = malloc(hz_tensor_plan_bytes(&now.step));
-	cr_assert(!hz_tensor_plan_change(&plan, mem, &now.step, &p.machine,
-					 &p.plan, &was.step));
+	cr_assert_not(change_plan(&plan, &mem, &now, &p, &was));
 	free(mem);
 	free(p.mem);
 }
