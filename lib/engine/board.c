@@ -165,15 +165,10 @@ static void adopt_slot(struct hz_engine *e, const struct entry *at)
 	blk->changed = 0; /* it is worth a look */
 }
 
-/* It may have been written, or left, before: then the page is not ours. */
-static bool has_page(const struct hz_block *blk)
-{
-	return blk->guarded && blk->state == HZ_BLK_RESIDENT;
-}
-
+/* It may have been written, or have left, before: the page is not theirs. */
 static void count_dropped(struct hz_engine *e, const struct hz_block *blk)
 {
-	if (!has_page(blk))
+	if (!hz_block_is_shared(blk))
 		__atomic_fetch_add(&e->board->dropped, 1, __ATOMIC_RELAXED);
 }
 
@@ -182,7 +177,7 @@ static void follow(struct hz_engine *e, struct hz_worker *w,
 {
 	struct hz_block *blk = &e->blk[at->block];
 
-	if (!has_page(blk) || blk->flags & HZ_BLKF_STICKY) {
+	if (!hz_block_is_shared(blk) || blk->flags & HZ_BLKF_STICKY) {
 		if (at->slot != HZ_NONE)
 			hz_slots_put(e->slots, at->slot);
 		count_dropped(e, blk);

@@ -26,8 +26,6 @@
 #include "engine/budget.h"
 #include "engine/engine.h"
 
-#define STACK_BYTES ((size_t)256 << 10)
-#define GUARD_BYTES ((size_t)16 << 10)
 /* A process whose ranges stay below this, or below a quarter of its budget,
  * is left alone: it has nothing worth tiering. */
 #define THRESHOLD_MAX ((uint64_t)64 << 20)
@@ -247,25 +245,6 @@ static int open_store(struct hz_engine *e)
 	return rc;
 }
 
-static int make_thread(void *(*body)(void *), struct hz_engine *e)
-{
-	pthread_attr_t attr;
-	pthread_t id;
-	long stack = hz_os.mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int rc;
-
-	if (stack < 0)
-		return (int)stack;
-	hz_os.mprotect((void *)stack, GUARD_BYTES, PROT_NONE);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstack(&attr, (void *)stack, STACK_BYTES);
-	rc = pthread_create(&id, &attr, body, e);
-	pthread_attr_destroy(&attr);
-	return -rc;
-}
-
 static int wait_beat(struct hz_worker *w)
 {
 	/* A queue opens in a millisecond; five seconds is a broken one. */
@@ -288,9 +267,9 @@ static int start_workers(struct hz_engine *e)
 	e->reader.kicked = e->writer.kicked = 0;
 	e->reader.kick = hz_os.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	e->writer.kick = hz_os.eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	rc = make_thread(hz_thread_fault, e);
+	rc = hz_thread_make(hz_thread_fault, e);
 	if (rc == 0)
-		rc = make_thread(hz_thread_engine, e);
+		rc = hz_thread_make(hz_thread_engine, e);
 	if (rc == 0)
 		rc = wait_beat(&e->reader);
 	if (rc == 0)
@@ -376,7 +355,7 @@ static bool run_aux(struct hz_engine *e)
 
 	init_conds(e);
 	boot.answered = boot.ok = false;
-	rc = make_thread(aux_main, e);
+	rc = hz_thread_make(aux_main, e);
 	if (rc < 0) {
 		hz_engine_off(RAISE_LIMITS);
 		refuse("cannot start its threads", RAISE_LIMITS, rc);

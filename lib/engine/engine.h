@@ -435,6 +435,8 @@ void *hz_thread_aux(void *engine);
 void hz_aux_wait(struct hz_engine *e);
 /* Take what transfers of hz-engine have ended. Lock held; dropped meanwhile. */
 void hz_engine_finish(struct hz_engine *e, struct hz_worker *w);
+/* A thread of ours, on a stack of its own, never with a signal. -errno. */
+int hz_thread_make(void *(*body)(void *), void *arg);
 /* Common beginning of our threads: name, signals, hz_inside. */
 void hz_thread_begin(const char *name);
 /* A descriptor table of its own for this thread and those it makes, with `keep`

@@ -309,12 +309,6 @@ static bool is_mapped(const struct hz_block *blk)
 	       blk->state == HZ_BLK_PIECES || blk->state == HZ_BLK_NATIVE;
 }
 
-/* Does it wait to be written? */
-static bool guards(const struct hz_block *blk)
-{
-	return blk->guarded && blk->state == HZ_BLK_RESIDENT;
-}
-
 /* Is there memory, and a place in the queue, for who waits longest? */
 static bool can_serve(struct hz_engine *e, const struct hz_worker *w)
 {
@@ -326,7 +320,7 @@ static bool can_serve(struct hz_engine *e, const struct hz_worker *w)
 	if (blk->state == HZ_BLK_PIECES && blk->waits_in_pieces)
 		return e->credit > 0 || hz_free_frames(e) ||
 		       e->pages < e->cap;
-	if (guards(blk))
+	if (hz_block_is_shared(blk)) /* it waits to be written */
 		return hz_guard_ready(e, w);
 	if (is_mapped(blk))
 		return true; /* only to be woken */
@@ -341,7 +335,7 @@ static bool serve_waiting(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 
 	if (blk->state == HZ_BLK_PIECES && blk->waits_in_pieces)
 		return hz_pieces_serve(e, w, b);
-	if (guards(blk)) {
+	if (hz_block_is_shared(blk)) {
 		hz_guard_serve(e, w, b);
 		return true;
 	}

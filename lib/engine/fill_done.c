@@ -136,9 +136,8 @@ static void read_done(struct hz_engine *e, struct hz_worker *w, uint32_t f,
 		cut_short(e, b);
 		return;
 	}
-	if (res < 0)
-		hz_stat_add(HZ_STAT_store_errors, 1);
 	if (res < 0) {
+		hz_stat_add(HZ_STAT_store_errors, 1);
 		read_failed(e, w, f, res);
 		return;
 	}

@@ -14,12 +14,9 @@
 #include "config.h"
 #endif
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/knobs.h"
@@ -35,7 +32,6 @@
 #define QUEUE_BYTES ((size_t)64 << 20)
 #define FLUSH_NS    1000000000ull
 #define PASS_NS	    100000000
-#define STACK_BYTES ((size_t)64 << 10)
 /* Names of tensors by where they lie: what comes back in each step is the
  * same one. Those that find no place get a name by their entry of the map. */
 #define NAMES (1u << 20)
@@ -155,28 +151,6 @@ static bool reserve(void)
 	return rec.queue && rec.name && rec.use;
 }
 
-static int make_thread(void)
-{
-	long stack = hz_os.mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	sigset_t all, old;
-	pthread_attr_t attr;
-	pthread_t id;
-	int rc;
-
-	if (stack < 0)
-		return (int)stack;
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstack(&attr, (void *)stack, STACK_BYTES);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&id, &attr, record_main, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-	return -rc;
-}
-
 static void pause_ms(void)
 {
 	const struct timespec ms = {.tv_nsec = 1000000};
@@ -206,7 +180,9 @@ void hz_gpu_record_start(void)
 	rc = reserve() ? 0 : -ENOMEM;
 	rec.answer = 1;
 	if (!rc)
-		rc = sem_init(&rec.wake, 0, 0) ? -ENOSYS : make_thread();
+		rc = sem_init(&rec.wake, 0, 0) ? -ENOSYS
+					   : hz_thread_make(record_main,
+							    NULL);
 	if (rc) {
 		hz_record_gave_up(rc);
 		return;

@@ -125,12 +125,6 @@ static void lift_all(struct hz_engine *e)
 	}
 }
 
-/* Freed memory is nobody's content: its pages may as well be opened. */
-static bool is_guarded(const struct hz_block *blk)
-{
-	return blk->guarded && blk->state == HZ_BLK_RESIDENT;
-}
-
 void hz_guard_poll(struct hz_engine *e)
 {
 	if (e->totals.guarded && !hz_fork_shared(e))
@@ -139,7 +133,8 @@ void hz_guard_poll(struct hz_engine *e)
 
 void hz_guard_fault(struct hz_engine *e, uint32_t b)
 {
-	if (is_guarded(&e->blk[b]) && hz_fork_shared(e)) {
+	/* What is freed is nobody's content: it may as well be opened. */
+	if (hz_block_is_shared(&e->blk[b]) && hz_fork_shared(e)) {
 		hz_stat_add(HZ_STAT_fault_guard, 1);
 		hz_fill_later(e, b);
 		return;

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -28,6 +29,8 @@
 #include "engine/pieces.h"
 
 #define BATCH	       64
+#define STACK_BYTES    ((size_t)256 << 10)
+#define GUARD_BYTES    ((size_t)16 << 10) /* of it */
 #define TICK_IDLE_NS   1000000000ull /* nothing happens */
 #define TICK_BUDGET_NS 50000000ull   /* others share the cgroup */
 #define TICK_BUSY_NS   20000000ull   /* a thread waits for a frame */
@@ -58,6 +61,29 @@ static void ask_for_short_slices(void)
 		return;
 	attr.nice = getpriority(PRIO_PROCESS, 0);
 	syscall(SYS_sched_setattr, 0, &attr, 0);
+}
+
+int hz_thread_make(void *(*body)(void *), void *arg)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+	sigset_t all, old;
+	long stack = hz_os.mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int rc;
+
+	if (stack < 0)
+		return (int)stack;
+	hz_os.mprotect((void *)stack, GUARD_BYTES, PROT_NONE);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstack(&attr, (void *)stack, STACK_BYTES);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&id, &attr, body, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return -rc;
 }
 
 void hz_thread_begin(const char *name)

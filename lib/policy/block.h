@@ -95,6 +95,12 @@ void hz_block_set(struct hz_block_totals *totals, struct hz_block *block,
 void hz_block_guard(struct hz_block_totals *totals, struct hz_block *block,
 		    bool guarded);
 
+/* Is it mapped, and protected from writes? */
+static inline bool hz_block_is_shared(const struct hz_block *block)
+{
+	return block->guarded && block->state == HZ_BLK_RESIDENT;
+}
+
 void hz_block_init(struct hz_block *block);
 
 #endif
