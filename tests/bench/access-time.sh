@@ -70,16 +70,13 @@ command -v fasttext >/dev/null || missing "install the package fasttext"
 [ -w "$dir" ] || missing "cannot write into $dir"
 mib=$((buckets * 400 / 1048576 + 16))
 limit=$((mib / 2 * 1048576))
-memory=/sys/fs/cgroup/memory limit_file=memory.limit_in_bytes
+# fastText has a table of 120 MB for its words besides.
+tag=horizon-$me-$$ swap_mib=$((mib + 256)) swap_file=$dir/horizon-$me.$$.swap
+. "$source/bench/limits.sh"
 case $ways in
 *horizon* | *swap*)
-	[ "$(id -u)" -eq 0 ] ||
-		missing "a memory cgroup and a swap file need root"
-	if [ ! -w $memory/$limit_file ]; then
-		memory=/sys/fs/cgroup limit_file=memory.max
-		grep -qw memory $memory/cgroup.controllers 2>/dev/null ||
-			missing "no memory controller in $memory"
-	fi
+	[ "$kind" = v1 ] || [ "$kind" = v2 ] ||
+		missing "a memory cgroup and a swap file are needed: $kind"
 	[ "$(wc -l </proc/swaps)" -le 1 ] ||
 		missing "other swap is on; turn it off: swapoff -a"
 	;;
@@ -88,41 +85,16 @@ esac
 # --- places that are cleaned up ---------------------------------------------
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/horizon-$me.XXXXXX") || exit 1
-swap_file=$dir/horizon-$me.$$.swap
 model=$dir/horizon-$me.$$.model
-group=$memory/horizon-$me-$$
-
-swap_off()
-{
-	[ -e "$swap_file" ] || return 0
-	swapoff "$swap_file" 2>/dev/null
-	rm -f "$swap_file"
-}
 
 cleanup()
 {
 	swap_off
-	[ ! -d "$group" ] || rmdir "$group"
+	groups_off
 	rm -rf "$work" "$model".*
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
-
-# fastText has a table of 120 MB for its words besides.
-swap_on()
-{
-	dd if=/dev/zero of="$swap_file" bs=2M count=$((mib / 2 + 128)) \
-		oflag=direct status=none && chmod 600 "$swap_file" &&
-		mkswap "$swap_file" >/dev/null && swapon "$swap_file"
-}
-
-group_on()
-{
-	if [ $limit_file = memory.max ]; then
-		echo +memory 2>/dev/null >$memory/cgroup.subtree_control
-	fi
-	mkdir "$group" && echo "$limit" >"$group/$limit_file"
-}
 
 # Its arguments after the first are a command, which it becomes in that group.
 cat >"$work/inside" <<'END'
@@ -137,16 +109,15 @@ END
 cpu_seconds()
 {
 	times >"$work/own"
-	awk -v hz="$(getconf CLK_TCK)" '
-	/^cpu / { all = ($2 + $3 + $4 + $7 + $8) / hz }
-	FILENAME != "/proc/stat" && FNR == 2 {
+	awk -v hz="$(getconf CLK_TCK)" -v busy="$(busy_ticks)" '
+	NR == 2 {
 		gsub(/s/, "")
 		for (i = 1; i <= 2; i++) {
 			split($i, f, "m")
 			own += f[1] * 60 + f[2]
 		}
 	}
-	END { print all, own }' /proc/stat "$work/own"
+	END { print busy / hz, own }' "$work/own"
 }
 
 # train TEXT BUCKETS: behind the command $before, measured by $preload.
@@ -154,9 +125,8 @@ train()
 {
 	# shellcheck disable=SC2086 # a list of words
 	LD_PRELOAD=$preload ACCESS_TIMES=$work/times $before \
-		fasttext skipgram -input "$1" -output "$model" -thread 1 \
-		-minCount 1 -epoch 1 -dim 100 -bucket "$2" -verbose 0 \
-		>"$work/err" 2>&1
+		fasttext skipgram -input "$1" -output "$model" -bucket "$2" \
+		$fasttext_options >"$work/err" 2>&1
 }
 
 # Does the library stand before the functions that this fastText uses?
@@ -176,14 +146,16 @@ prepare()
 	case $1 in
 	plain) preload='' ;;
 	horizon)
-		group_on || missing "no memory cgroup can be made in $memory"
-		before="$before sh $work/inside $group horizon-run --ram 100%"
+		cgroup "$1-$round" $limit none ||
+			missing "no memory cgroup can be made"
+		before="$before sh $work/inside $cg horizon-run --ram 100%"
 		before="$before --store $dir --report $work/report --"
 		;;
 	swap)
-		group_on || missing "no memory cgroup can be made in $memory"
+		cgroup "$1-$round" $limit swap ||
+			missing "no memory cgroup can be made"
 		swap_on || missing "no swap file can be used in $dir"
-		before="$before sh $work/inside $group"
+		before="$before sh $work/inside $cg"
 		;;
 	esac
 }
@@ -208,7 +180,7 @@ waits()
 				r / 1048576, w / 1048576 }'
 		;;
 	swap)
-		swapped | cat - "$work/pages" "$group/memory.stat" |
+		swapped | cat - "$work/pages" "$cg/memory.stat" |
 			awk -v page="$(getconf PAGESIZE)" '
 			NR <= 4 { pages[NR] = $1 }
 			$1 ~ /^(total_)?pgmajfault$/ { n = $2 }
@@ -254,7 +226,7 @@ run()
 	say "round $round, $1: $(waits "$1"); load $load before," \
 		"the cores of others and the kernel $others"
 	swap_off
-	[ ! -d "$group" ] || rmdir "$group"
+	groups_off
 	rm -f "$model".* "$work/times" "$work/report"
 }
 

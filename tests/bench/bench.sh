@@ -79,81 +79,19 @@ say()
 # --- places that are cleaned up ---------------------------------------------
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/horizon-bench.XXXXXX") || exit 1
-swap_file=$dir/horizon-bench.$$.swap
-groups=()
-
-swap_off()
-{
-	[ -e "$swap_file" ] || return 0
-	swapoff "$swap_file" 2>/dev/null
-	rm -f "$swap_file"
-}
+tag=horizon-bench-$$ swap_file=$dir/horizon-bench.$$.swap
+. "$source/tests/bench/limits.sh"
 
 cleanup()
 {
-	local g
-
 	swap_off
-	for g in "${groups[@]}"; do
-		rmdir "$g" 2>/dev/null
-	done
+	groups_off
 	rm -rf "$work" "$dir/horizon-bench.$$".*
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
-swap_on()
-{
-	dd if=/dev/zero of="$swap_file" bs=2M count=$((swap_mib / 2)) \
-		oflag=direct status=none && chmod 600 "$swap_file" &&
-		mkswap "$swap_file" >/dev/null &&
-		swapon -p 32000 "$swap_file"
-}
-
-# --- a memory cgroup --------------------------------------------------------
-
-cgroup_kind()
-{
-	if [ "$(id -u)" -ne 0 ]; then
-		echo "not root"
-	elif [ -w /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
-		echo v1
-	elif grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null
-	then
-		echo v2
-	else
-		echo "no memory controller"
-	fi
-}
-kind=$(cgroup_kind)
-
-# cgroup NAME BYTES SWAP: make one; its directory in $cg.
-cgroup()
-{
-	case $kind in
-	v1)
-		cg=/sys/fs/cgroup/memory/horizon-bench-$$-$1
-		mkdir "$cg" || return
-		echo "$2" >"$cg/memory.limit_in_bytes" || return
-		[ "$3" = swap ] || [ ! -w "$cg/memory.memsw.limit_in_bytes" ] ||
-			echo "$2" >"$cg/memory.memsw.limit_in_bytes"
-		;;
-	v2)
-		echo +memory 2>/dev/null >/sys/fs/cgroup/cgroup.subtree_control
-		cg=/sys/fs/cgroup/horizon-bench-$$-$1
-		mkdir "$cg" && echo "$2" >"$cg/memory.max" || return
-		[ "$3" = swap ] || echo 0 >"$cg/memory.swap.max"
-		;;
-	esac
-	groups+=("$cg")
-}
-
 # --- one run ----------------------------------------------------------------
-
-busy_ticks()
-{
-	awk '/^cpu / { print $2 + $3 + $4 + $7 + $8 }' /proc/stat
-}
 
 # run NAME COMMAND...: stdout with a time before each line in NAME.out,
 # status in $status, and the cores that others used in NAME.noise.

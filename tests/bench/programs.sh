@@ -122,8 +122,7 @@ fasttext_row()
 		-f "$source/tests/real/zipf-words.awk" >"$work/words"
 	each_way fasttext $mib $((mib / 2)) take_fasttext \
 		fasttext skipgram -input "$work/words" -output "$model" \
-		-thread 1 -minCount 1 -epoch 1 -dim 100 -bucket $buckets \
-		-verbose 0
+		-bucket $buckets $fasttext_options
 }
 
 # --- PyTorch ----------------------------------------------------------------
