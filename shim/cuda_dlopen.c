@@ -19,6 +19,7 @@
 #endif
 #include <dlfcn.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -113,22 +114,15 @@ const char *hz_cu_dlopen_name(const char *file, int flags)
 
 /* ---- dlsym ---- */
 
+static int by_name(const void *name, const void *entry)
+{
+	return strcmp(name, *(const char *const *)entry);
+}
+
 static bool is_known(const char *name)
 {
-	unsigned from = 0, to = HZ_CU_COUNT;
-
-	while (from < to) {
-		unsigned at = (from + to) / 2;
-		int order = strcmp(name, hz_cu_names[at]);
-
-		if (!order)
-			return true;
-		if (order < 0)
-			to = at;
-		else
-			from = at + 1;
-	}
-	return false;
+	return bsearch(name, hz_cu_names, HZ_CU_COUNT, sizeof(*hz_cu_names),
+		       by_name);
 }
 
 static bool is_ours(void *handle)
