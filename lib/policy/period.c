@@ -92,51 +92,51 @@ static bool before(const struct hz_period *p, uint32_t *event, uint32_t from)
 	return true;
 }
 
-/* One event's votes: for each class of distances once. */
-static void vote(const struct hz_period *p, uint32_t event, uint32_t from,
-		 uint32_t longest, uint32_t *votes)
+/* Events that have one of their id at a distance of a class; `near`: or of one
+ * beside it, since reordering spreads them. */
+struct tally {
+	uint32_t own[CLASSES], near[CLASSES];
+};
+
+/* One event's votes, for each class once. False: its id is used so often that a
+ * whole period may lie beyond the chain, and it has no say. */
+static bool vote(const struct hz_period *p, uint32_t event, uint32_t from,
+		 uint32_t longest, struct tally *t)
 {
-	unsigned last = CLASSES;
+	unsigned class[CHAIN], n = 0, next = 0;
 	uint32_t at = event;
 
-	for (unsigned i = 0; i < CHAIN && before(p, &at, from); i++) {
-		unsigned class = class_of(event - at);
-
-		if (event - at > longest)
-			break;
-		if (class != last)
-			votes[class]++;
-		last = class;
+	while (before(p, &at, from) && event - at <= longest) {
+		if (n == CHAIN)
+			return false;
+		class[n++] = class_of(event - at);
 	}
-}
+	for (unsigned i = 0; i < n; i++) { /* ascending */
+		unsigned end = hz_min(class[i] + 2, CLASSES);
 
-/* Reordering spreads the votes to the classes beside. */
-static uint32_t votes_near(const uint32_t *votes, unsigned class)
-{
-	uint32_t n = votes[class];
-
-	n += class ? votes[class - 1] : 0;
-	n += class + 1 < CLASSES ? votes[class + 1] : 0;
-	return n;
+		t->own[class[i]] += !i || class[i] != class[i - 1];
+		for (next = hz_max(next, class[i] - 1); next < end; next++)
+			t->near[next]++;
+	}
+	return true;
 }
 
 /* The class of the period, 0: none. */
-static unsigned elect(const uint32_t *votes, uint32_t events, uint32_t *score)
+static unsigned elect(const struct tally *t, uint32_t events, uint32_t *score)
 {
 	unsigned least = class_of(SHORTEST), at = 0;
 	uint32_t most = 0, nearly, want;
 
 	for (unsigned c = least; c < CLASSES; c++)
-		most = hz_max(most, votes_near(votes, c));
-	most = hz_min(most, events);
+		most = hz_max(most, t->near[c]);
 	nearly = (uint32_t)((uint64_t)most * NEARLY / ONE);
 	want = (uint32_t)((uint64_t)events * ENOUGH / ONE) + 1;
 	want = hz_max(want, nearly);
 	for (unsigned c = least; c < CLASSES && !at; c++)
-		if (votes_near(votes, c) >= want)
+		if (t->near[c] >= want)
 			at = c;
 	/* Of neighbours the one with the votes of its own. */
-	while (at && at + 1 < CLASSES && votes[at + 1] > votes[at])
+	while (at && at + 1 < CLASSES && t->own[at + 1] > t->own[at])
 		at++;
 	*score = (uint32_t)((uint64_t)most * ONE / hz_max(events, 1u));
 	return at;
@@ -172,17 +172,16 @@ static bool cut(const struct hz_period *p, uint32_t from, unsigned class,
 
 bool hz_period_find(struct hz_period *p, struct hz_period_found *found)
 {
-	uint32_t votes[CLASSES], from = oldest(p);
-	uint32_t n = p->count - from, half = n / 2, voters = 0;
-	uint32_t step = half / VOTERS + 1;
+	struct tally t = {0};
+	uint32_t from = oldest(p), n = p->count - from, half = n / 2;
+	uint32_t step = half / VOTERS + 1, asked = 0, voters = 0;
 	unsigned class;
 
 	p->due = p->count + hz_max(n / 4, FIRST_LOOK);
-	memset(votes, 0, sizeof(votes));
-	for (uint32_t i = p->count - half; i < p->count; i += step) {
-		vote(p, i, from, half, votes);
-		voters++;
-	}
-	class = elect(votes, voters, &found->score);
+	for (uint32_t i = p->count - half; i < p->count; i += step, asked++)
+		voters += vote(p, i, from, half, &t);
+	if (voters < asked / 2)
+		return false;
+	class = elect(&t, voters, &found->score);
 	return class && cut(p, from, class, found);
 }

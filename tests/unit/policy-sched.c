@@ -167,6 +167,32 @@ Test(policy_period, noise_and_reordering)
 	}
 }
 
+/* Small allocations share a block, which is used between all others: more often
+ * in a step than a chain of its uses is long. */
+Test(policy_period, a_block_in_constant_use_does_not_hide_it)
+{
+	struct hz_period_found f;
+
+	for (unsigned s = 0; s < 8; s++)
+		for (uint32_t i = 0; i < 900; i++)
+			hz_period_add(&period, i % 3 ? i : 2000);
+	cr_assert(look(&f));
+	cr_expect_eq(f.length, 900);
+	cr_expect_eq(f.score, 1024);
+}
+
+Test(policy_period, a_block_in_constant_use_is_none)
+{
+	struct hz_period_found f;
+	uint64_t seed = 11;
+
+	for (unsigned i = 0; i < 6000; i++) {
+		hz_period_add(&period, 2000);
+		hz_period_add(&period, i % 2 ? 2000 : rnd(&seed) % 1000);
+		cr_assert_not(hz_period_due(&period) && look(&f), "%u", i);
+	}
+}
+
 Test(policy_period, random_uses_have_none)
 {
 	struct hz_period_found f;
