@@ -244,6 +244,27 @@ static uint64_t interval(const struct hz_engine *e)
 	return grouped ? POLL_NS : RETRY_NS;
 }
 
+/* Frames that eviction keeps free while a schedule is followed: it knows when
+ * room is needed, and the rest holds blocks. In a simulation of a recorded
+ * training step at 25 to 90 % of its memory, 8 instead of 24 to 32 save 7 to 25 %
+ * of the reads and up to 3 % of the time; 4 save no more. */
+#define FOLLOW_FREE 8u
+
+void hz_budget_divide(struct hz_engine *e)
+{
+	bool follows = hz_plan_follows(e->plan);
+	uint32_t free = hz_tier_free_target(
+		e->cap, follows ? 0 : e->read_ahead,
+		follows ? hz_min(FOLLOW_FREE, e->depth) : e->depth,
+		(uint32_t)hz_knobs.free_frames);
+
+	if (free == e->free_target && e->cap == e->divided)
+		return;
+	e->free_target = free;
+	e->divided = e->cap;
+	hz_plan_capacity(e->plan, e->cap - hz_min(e->cap / 2, free));
+}
+
 void hz_budget_poll(struct hz_engine *e, bool force)
 {
 	uint64_t now = hz_os.now(), bytes;
@@ -267,9 +288,7 @@ void hz_budget_poll(struct hz_engine *e, bool force)
 		return;
 	e->cap_lost = false;
 	e->cap = cap;
-	e->free_target = hz_tier_free_target(cap, e->read_ahead, e->depth,
-					     (uint32_t)hz_knobs.free_frames);
-	hz_plan_capacity(e->plan, cap - hz_min(cap / 2, e->free_target));
+	hz_budget_divide(e);
 	hz_stat_gauge(HZ_STAT_ram_capacity, HZ_STAT_ram_capacity,
 		      (uint64_t)cap << HZ_BLOCK_SHIFT);
 }

@@ -173,6 +173,7 @@ struct hz_engine {
 	uint32_t pages;	     /* huge pages owned, mapped or in frames */
 	uint32_t cap;	     /* the budget in pages */
 	uint32_t free_target; /* free frames that eviction keeps */
+	uint32_t divided;     /* the cap of which that was taken off */
 	uint32_t writing;    /* frames whose write is in flight */
 	uint64_t departed; /* pages that left RAM so far */
 	uint64_t zero_wanted; /* first touches of late: paces growth */
@@ -452,6 +453,8 @@ void hz_budget_lost(struct hz_engine *e);
 /* Recompute `cap` if the last time was long ago (`force`: at once). Drops the
  * lock while it reads /proc and the cgroup. */
 void hz_budget_poll(struct hz_engine *e, bool force);
+/* How much of the budget is kept free, and how much the plan may fill. */
+void hz_budget_divide(struct hz_engine *e);
 
 /* ---- fork.c ---- */
 void hz_fork_quiesce(struct hz_engine *e);

@@ -376,6 +376,7 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 	finish_all(e, w, done, n);
 	hz_guard_poll(e);
 	hz_budget_poll(e, false);
+	hz_budget_divide(e);
 	give_back(e);
 	hz_pieces_write_on(e, w);
 	hz_fill_waiting(e, w);

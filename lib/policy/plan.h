@@ -128,6 +128,9 @@ struct hz_plan_learned {
 };
 struct hz_plan_learned hz_plan_learned(const struct hz_plan *plan);
 
+/* Is a schedule followed? */
+bool hz_plan_follows(const struct hz_plan *plan);
+
 /* Walk all lists and abort on a difference (HZ_DEBUG builds and unit tests);
  * O(blocks). */
 void hz_plan_check(struct hz_plan *plan);

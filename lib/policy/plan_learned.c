@@ -87,6 +87,11 @@ struct hz_plan_learned hz_plan_learned(const struct hz_plan *plan)
 	return l;
 }
 
+bool hz_plan_follows(const struct hz_plan *plan)
+{
+	return plan->mode == HZ_PLAN_FOLLOW;
+}
+
 /* ---- the schedule's view of a block ---- */
 
 static enum hz_sched_state state_of(struct hz_plan *plan, uint32_t block)
