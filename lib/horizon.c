@@ -12,6 +12,7 @@
 
 #include "base/stats.h"
 #include "engine/arena.h"
+#include "engine/gpu.h"
 #include "engine/engine.h"
 #include "horizon.h"
 
@@ -60,6 +61,7 @@ PUBLIC long horizon_evict(void *addr, size_t len)
 
 PUBLIC int horizon_counter(const char *name, uint64_t *value)
 {
+	hz_gpu_settle();
 	for (unsigned i = 0; i < HZ_STAT_COUNT; i++)
 		if (!strcmp(hz_stat_rows[i].id, name)) {
 			*value = hz_stat_get((enum hz_stat)i);

@@ -36,8 +36,12 @@ typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUkern_st *CUkernel;
 typedef struct CUlib_st *CUlibrary;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUmipmappedArray_st *CUmipmappedArray;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUstream_st *CUstream;
+typedef struct CUsurfref_st *CUsurfref;
+typedef struct CUtexref_st *CUtexref;
+typedef unsigned long long CUtexObject, CUsurfObject;
 
 /* Enumerations. */
 typedef int CUdriverProcAddressQueryResult;
@@ -58,7 +62,12 @@ typedef int CUtensorMapIm2ColWideMode;
 enum { CU_MEM_HOST = 1, CU_MEM_DEVICE, CU_MEM_ARRAY, CU_MEM_UNIFIED };
 enum { CU_NODE_KERNEL = 0, CU_NODE_MEMCPY, CU_NODE_MEMSET, CU_NODE_GRAPH = 4,
        CU_NODE_MEM_ALLOC = 10, CU_NODE_CONDITIONAL = 13 };
-enum { CU_OPERAND_POINTER = 1 };
+enum { CU_OPERAND_POINTER = 1, CU_OPERAND_ARRAY };
+enum { CU_RESOURCE_ARRAY, CU_RESOURCE_MIPMAP, CU_RESOURCE_LINEAR,
+       CU_RESOURCE_PITCH2D };
+/* Of CUDA_ARRAY3D_DESCRIPTOR.Flags. */
+enum { CU_ARRAY_LAYERED = 1, CU_ARRAY_CUBEMAP = 4, CU_ARRAY_SPARSE = 0x40,
+       CU_ARRAY_DEFERRED = 0x80 };
 
 /* The keys of extra[]. */
 #define CU_EXTRA_END	((void *)0)
@@ -72,6 +81,8 @@ typedef struct CUgraphEdgeData_st CUgraphEdgeData;
 typedef struct CUgraphExecUpdateResultInfo_st CUgraphExecUpdateResultInfo;
 typedef struct CUDA_GRAPH_INSTANTIATE_PARAMS_st CUDA_GRAPH_INSTANTIATE_PARAMS;
 typedef struct CUDA_MEMCPY3D_PEER_st CUDA_MEMCPY3D_PEER;
+typedef struct CUDA_RESOURCE_VIEW_DESC_st CUDA_RESOURCE_VIEW_DESC;
+typedef struct CUDA_TEXTURE_DESC_st CUDA_TEXTURE_DESC;
 
 typedef struct {
 	char reserved[64];
@@ -96,6 +107,42 @@ typedef struct {
 	unsigned long long offset, size;
 	unsigned int flags, reserved[16];
 } CUDA_EXTERNAL_MEMORY_BUFFER_DESC;
+
+typedef struct {
+	size_t Width, Height;
+	int Format;
+	unsigned int NumChannels;
+} CUDA_ARRAY_DESCRIPTOR;
+
+typedef struct {
+	size_t Width, Height, Depth;
+	int Format;
+	unsigned int NumChannels, Flags;
+} CUDA_ARRAY3D_DESCRIPTOR;
+
+/* Of 2007. */
+typedef struct {
+	unsigned int Width, Height;
+	int Format;
+	unsigned int NumChannels;
+} CUDA_ARRAY_DESCRIPTOR_v1;
+
+typedef struct {
+	unsigned int Width, Height, Depth;
+	int Format;
+	unsigned int NumChannels, Flags;
+} CUDA_ARRAY3D_DESCRIPTOR_v1;
+
+typedef struct {
+	int resType; /* CU_RESOURCE_* */
+	union {
+		CUarray array;
+		CUmipmappedArray mipmap;
+		CUdeviceptr devPtr; /* linear and pitch2D begin with it */
+		int reserved[32];
+	} res;
+	unsigned int flags;
+} CUDA_RESOURCE_DESC;
 
 typedef struct {
 	size_t srcXInBytes, srcY;
@@ -175,11 +222,17 @@ typedef struct {
 } CUDA_KERNEL_NODE_PARAMS;
 
 typedef struct {
+	int id;
+	char pad[4];
+	char value[64];
+} CUlaunchAttribute;
+
+typedef struct {
 	unsigned int gridDimX, gridDimY, gridDimZ;
 	unsigned int blockDimX, blockDimY, blockDimZ;
 	unsigned int sharedMemBytes;
 	CUstream hStream;
-	void *attrs;
+	CUlaunchAttribute *attrs;
 	unsigned int numAttrs;
 } CUlaunchConfig;
 

@@ -56,6 +56,27 @@
 	}
 #define HZ_HOOK_ON(name_, own_, what_) \
 	HZ_HOOK(name_, if (!hz_cu_capturing(hStream, own_)) what_)
+#define TURN                                                             \
+	(hz_unlikely(__atomic_load_n(&hz_gpu_timing, __ATOMIC_RELAXED)) && \
+	 hz_gpu_time_turn())
+#define HZ_HOOK_TIMED(name_, may_, stream_, own_, what_)            \
+	static CUresult hook_##name_ HZ_SIG_##name_                 \
+	{                                                           \
+		struct hz_cu_timed timed;                           \
+		CUresult rc;                                        \
+                                                                    \
+		timed.pair = NULL;                                  \
+		if (TURN && (may_))                                 \
+			hz_cu_time_begin(&timed, stream_, own_);    \
+		rc = CALL(name_);                                   \
+		if (hz_unlikely(timed.pair != NULL))                \
+			hz_cu_time_end(&timed, rc);                 \
+		if (hz_likely(rc == CUDA_SUCCESS) && !OFF)          \
+			what_;                                      \
+		if (hz_unlikely(timed.pair != NULL))                \
+			hz_cu_time_told(&timed);                    \
+		return rc;                                          \
+	}
 #define HZ_HOOK_OWN(name_, function_)
 #define HZ_CALL(name_, why_)
 #include "cuda_hooks.def"
@@ -63,12 +84,14 @@
 #undef HZ_HOOK_FREE
 #undef HZ_HOOK_ALWAYS
 #undef HZ_HOOK_ON
+#undef HZ_HOOK_TIMED
 #undef HZ_HOOK
 #undef HZ_HOOK_OWN
 
 #define ROW(name_, function_)		 {HZ_CU_##name_, (hz_cu_fn)function_},
 #define HZ_HOOK(name_, what_)		 ROW(name_, hook_##name_)
 #define HZ_HOOK_ON(name_, own_, what_)	 ROW(name_, hook_##name_)
+#define HZ_HOOK_TIMED(name_, m_, s_, o_, w_) ROW(name_, hook_##name_)
 #define HZ_HOOK_ALWAYS(name_, what_)	 ROW(name_, hook_##name_)
 #define HZ_HOOK_FREE(name_, pointer_)	 ROW(name_, hook_##name_)
 #define HZ_HOOK_AROUND(name_, b_, a_)	 ROW(name_, hook_##name_)
@@ -223,5 +246,6 @@ void hz_cu_capture_end(CUstream stream, CUresult rc)
 int hz_cu_ending(CUcontext context)
 {
 	hz_cu_func_forget();
+	hz_cu_time_drop(context);
 	return hz_cu_captures_of(context);
 }

@@ -15,6 +15,7 @@
 
 #define HZ_PTR(p_)     ((CUdeviceptr)(uintptr_t)(p_))
 #define HZ_CONTEXT(p_) ((CUcontext)(uintptr_t)(p_))
+#define HZ_ARRAY(p_)   (HZ_PTR(p_) | HZ_GPU_BY_HANDLE)
 #define HZ_AS_3D(p_)   ((const CUDA_MEMCPY3D *)(const void *)(p_))
 
 /* ---- cuda_hooks.c ---- */
@@ -28,7 +29,7 @@ void hz_cu_capture_end(CUstream stream, CUresult rc);
  * many captures end with it. */
 int hz_cu_captures_in(CUstream stream);
 int hz_cu_captures_of(CUcontext context);
-/* The same, and forgets the kernels. */
+/* The same, and forgets the kernels and our events. */
 int hz_cu_ending(CUcontext context);
 
 /* ---- cuda_memory.c ---- */
@@ -58,9 +59,18 @@ void hz_cu_copy_3d(const CUDA_MEMCPY3D *c);
 void hz_cu_copy_batch(const CUdeviceptr *to, const CUdeviceptr *from,
 		      const size_t *bytes, size_t n);
 void hz_cu_copy_3d_batch(size_t n, const CUDA_MEMCPY3D_BATCH_OP *op);
-/* The first byte that a side of the copy touches, 0 for arrays. */
+/* The first byte that a side of the copy touches, or the array. */
 CUdeviceptr hz_cu_copy_3d_to(const CUDA_MEMCPY3D *c);
 CUdeviceptr hz_cu_copy_3d_from(const CUDA_MEMCPY3D *c);
+
+/* ---- cuda_array.c ---- */
+void hz_cu_array(CUarray a, const CUDA_ARRAY_DESCRIPTOR *d);
+void hz_cu_array_3d(const void *array, const CUDA_ARRAY3D_DESCRIPTOR *d,
+		    unsigned levels);
+void hz_cu_array_v1(CUarray a, const CUDA_ARRAY_DESCRIPTOR_v1 *d);
+void hz_cu_array_3d_v1(CUarray a, const CUDA_ARRAY3D_DESCRIPTOR_v1 *d);
+/* An object stands for it. */
+void hz_cu_bound(const CUDA_RESOURCE_DESC *d);
 
 /* ---- cuda_func.c: what is known of a kernel ---- */
 struct hz_cu_func {
@@ -91,6 +101,26 @@ void hz_cu_func_forget(void);
 void hz_cu_launch_on(CUstream stream, bool own, CUfunction f, void **params,
 		     void **extra);
 void hz_cu_launch_many(const CUDA_LAUNCH_PARAMS *list, unsigned n);
+
+/* ---- cuda_time.c: how long one in 64 launches takes ---- */
+struct hz_cu_timed {
+	struct hz_cu_pair *pair; /* NULL: it is not timed */
+	struct hz_cu_pool *pool;
+	CUstream stream;
+	bool own;
+};
+/* Would events around it leave the launch as it is? Before the call. */
+bool hz_cu_may_time(const CUlaunchConfig *config);
+/* Before the call, after it, and after the trace was told. */
+void hz_cu_time_begin(struct hz_cu_timed *t, CUstream stream, bool own);
+void hz_cu_time_end(struct hz_cu_timed *t, CUresult rc);
+void hz_cu_time_told(struct hz_cu_timed *t);
+
+/* ---- cuda_events.c ---- */
+/* The program waited: a moment to read times and to write rows. */
+void hz_cu_waited(void);
+/* Before the call that ends it, or may. */
+void hz_cu_time_drop(CUcontext context);
 
 /* Words of arguments that may be addresses, handed on in portions. */
 struct hz_cu_words {

@@ -76,13 +76,12 @@ static void scan_words(struct hz_cu_words *w, const char *p, size_t words)
 			put(w, four[i]);
 }
 
-/* ---- the key of a launch ---- */
+/* ---- the key of a launch, and its words ---- */
 
 /* The words, those that cannot be addresses as zeros. Four chains, so that
  * multiplications overlap; which of them a word goes into depends on where it
  * lies only. */
 struct chains {
-	const int8_t *near;
 	uint64_t h[4];
 };
 
@@ -96,43 +95,107 @@ static inline uint64_t fold(uint64_t a, uint64_t b)
 	return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-static inline uint64_t wanted(const struct chains *c, const char *p, size_t i)
-{
-	uint64_t word;
+typedef uint64_t pair __attribute__((vector_size(16)));
 
-	memcpy(&word, p + i * sizeof(word), sizeof(word));
-	return word & hz_gpu_near(c->near, word);
+static inline pair pair_at(const char *p, size_t i)
+{
+	pair v;
+
+	memcpy(&v, p + i * sizeof(v), sizeof(v));
+	return v;
+}
+
+static inline uint64_t word_at(const char *p, size_t i)
+{
+	uint64_t v;
+
+	memcpy(&v, p + i * sizeof(v), sizeof(v));
+	return v;
+}
+
+/* Are all eight words where most addresses are? They go to `to`, where they
+ * stay if so. */
+static inline bool take_near(uint64_t *to, const char *p, uint64_t mask,
+			     uint64_t bits)
+{
+	const pair at = {bits, bits}, of = {mask, mask};
+	pair a = pair_at(p, 0), b = pair_at(p, 1), c = pair_at(p, 2),
+	     d = pair_at(p, 3), other;
+
+	memcpy(to, &a, sizeof(a));
+	memcpy(to + 2, &b, sizeof(b));
+	memcpy(to + 4, &c, sizeof(c));
+	memcpy(to + 6, &d, sizeof(d));
+	other = ((a ^ at) | (b ^ at) | (c ^ at) | (d ^ at)) & of;
+	return !(other[0] | other[1]);
+}
+
+static inline void fold_eight(struct chains *c, const char *p)
+{
+	c->h[0] = fold(c->h[0] ^ word_at(p, 0), odd[0] ^ word_at(p, 1));
+	c->h[1] = fold(c->h[1] ^ word_at(p, 2), odd[1] ^ word_at(p, 3));
+	c->h[2] = fold(c->h[2] ^ word_at(p, 4), odd[2] ^ word_at(p, 5));
+	c->h[3] = fold(c->h[3] ^ word_at(p, 6), odd[3] ^ word_at(p, 7));
+}
+
+/* Those that may be addresses are kept, the others are folded as zeros. */
+static __attribute__((noinline)) void take_some(struct hz_cu_words *w,
+						struct chains *c, const char *p)
+{
+	uint64_t e[8];
+
+	memcpy(e, p, sizeof(e));
+	keep(w, e, 8);
+	for (unsigned i = 0; i < 8; i++)
+		e[i] &= hz_gpu_near(w->near, e[i]);
+	fold_eight(c, (const char *)e);
 }
 
 /* n times eight words. */
-static void take_eights(struct chains *to, const char *p, uint32_t n)
+static void take_eights(struct hz_cu_words *w, struct chains *to, const char *p,
+			uint32_t n)
 {
-	const struct chains c = *to;
-	uint64_t h0 = c.h[0], h1 = c.h[1], h2 = c.h[2], h3 = c.h[3];
+	const uint64_t mask =
+		__atomic_load_n(&hz_gpu_span.mask, __ATOMIC_RELAXED);
+	const uint64_t bits =
+		__atomic_load_n(&hz_gpu_span.bits, __ATOMIC_RELAXED);
+	const char *end = p + n * 8 * sizeof(uint64_t);
 
-	for (; n; n--, p += 8 * sizeof(uint64_t)) {
-		h0 = fold(h0 ^ wanted(&c, p, 0), odd[0] ^ wanted(&c, p, 1));
-		h1 = fold(h1 ^ wanted(&c, p, 2), odd[1] ^ wanted(&c, p, 3));
-		h2 = fold(h2 ^ wanted(&c, p, 4), odd[2] ^ wanted(&c, p, 5));
-		h3 = fold(h3 ^ wanted(&c, p, 6), odd[3] ^ wanted(&c, p, 7));
+	while (p < end) {
+		uint64_t *out = &w->word[w->n];
+		struct chains c = *to;
+
+		for (; p < end && take_near(out, p, mask, bits); out += 8) {
+			fold_eight(&c, p);
+			p += 8 * sizeof(uint64_t);
+		}
+		w->n = (uint32_t)(out - w->word);
+		*to = c;
+		if (p == end)
+			return;
+		take_some(w, to, p);
+		p += 8 * sizeof(uint64_t);
 	}
-	to->h[0] = h0;
-	to->h[1] = h1;
-	to->h[2] = h2;
-	to->h[3] = h3;
 }
 
-static inline void take_one(struct chains *c, const char *p, size_t i,
-			    uint32_t chain)
+static inline void take_one(struct hz_cu_words *w, struct chains *c,
+			    const char *p, uint32_t chain)
 {
-	uint64_t *h = &c->h[chain % 4];
+	uint64_t *h = &c->h[chain % 4], word, near;
 
-	*h = fold(*h ^ wanted(c, p, i), odd[chain % 4]);
+	memcpy(&word, p, sizeof(word));
+	near = hz_gpu_near(w->near, word);
+	w->word[w->n] = word;
+	w->n += near != 0;
+	*h = fold(*h ^ (word & near), odd[chain % 4]);
 }
 
-static struct hz_gpu_key key_of(const struct hz_cu_func *x, void **params)
+/* Both in one pass: what does not come again has to be gathered, and where it
+ * does, that costs little. There is room for all words. */
+static void gather_with_key(struct hz_cu_words *w, const struct hz_cu_func *x,
+			    void **params)
 {
-	struct chains c = {.near = hz_gpu_addresses(), .h = {1, 2, 3, 4}};
+	struct chains c = {.h = {1, 2, 3, 4}};
 	uint32_t n = 0;
 
 	for (unsigned i = 0; i < x->n; i++) {
@@ -140,11 +203,11 @@ static struct hz_gpu_key key_of(const struct hz_cu_func *x, void **params)
 		uint32_t words = params[i] ? x->param[i].words : 0;
 
 		if (hz_unlikely(words >= 8))
-			take_eights(&c, p, words / 8);
+			take_eights(w, &c, p, words / 8);
 		for (uint32_t k = words & ~7u; k < words; k++)
-			take_one(&c, p, k, n++);
+			take_one(w, &c, p + k * sizeof(uint64_t), n++);
 	}
-	return (struct hz_gpu_key){
+	w->key = (struct hz_gpu_key){
 		.a = fold(c.h[0] ^ odd[1], c.h[1] ^ odd[2]) ^
 		     fold(c.h[2] ^ odd[3], c.h[3] ^ odd[0]),
 		.b = fold(c.h[0] ^ odd[3], c.h[2] ^ odd[2]) ^
@@ -152,7 +215,7 @@ static struct hz_gpu_key key_of(const struct hz_cu_func *x, void **params)
 		.some = true};
 }
 
-/* ---- the words themselves ---- */
+/* ---- the words alone ---- */
 
 /* `offset` is where the bytes lie among all arguments: it has the alignment,
  * the copy that the program passes need not have it. */
@@ -193,13 +256,18 @@ static bool gather_extra(struct hz_cu_words *w, void **extra)
 	return true;
 }
 
-static bool gather(struct hz_cu_words *w, const struct hz_cu_func *x,
-		   void **params, void **extra)
+static void begin(struct hz_cu_words *w, const struct hz_cu_func *x)
 {
 	w->n = 0;
 	w->kernel = x ? x->kernel : HZ_GPU_KERNEL_NONE;
 	w->first = true;
 	w->near = hz_gpu_addresses();
+}
+
+static bool gather(struct hz_cu_words *w, const struct hz_cu_func *x,
+		   void **params, void **extra)
+{
+	begin(w, x);
 	if (!params && extra)
 		return gather_extra(w, extra);
 	if (!x || !x->known)
@@ -223,6 +291,8 @@ static void launched(struct hz_cu_words *w)
 	w->first = false;
 }
 
+_Static_assert(ROOM <= HZ_GPU_WORDS, "more words than a launch may name");
+
 /* Can its key be told from its arguments, and stand for all of its words? */
 static bool has_key(const struct hz_cu_func *x, void **params)
 {
@@ -230,34 +300,24 @@ static bool has_key(const struct hz_cu_func *x, void **params)
 	       !(x->large && hz_gpu_tensor_maps());
 }
 
-/* Not in the caller: the room for words is touched only where it is needed. */
-static __attribute__((noinline)) void
-launch_words(const struct hz_cu_func *x, void **params, void **extra,
-	     struct hz_gpu_key key)
-{
-	struct hz_cu_words w;
-
-	w.full = launched;
-	w.key = key;
-	if (!gather(&w, x, params, extra))
-		hz_gpu_launch_unknown(w.kernel);
-	else if (w.n || w.first)
-		launched(&w);
-}
-
 /* It was launched, so it is loaded: other streams may capture what they want.
  */
 static void launch(CUfunction f, void **params, void **extra)
 {
 	const struct hz_cu_func *x = hz_cu_func(f, true);
-	struct hz_gpu_key key = {.some = false};
+	struct hz_cu_words w;
 
+	w.full = launched;
+	w.key.some = false;
 	if (hz_likely(has_key(x, params))) {
-		key = key_of(x, params);
-		if (hz_likely(hz_gpu_launch_again(x->kernel, &key)))
-			return;
+		begin(&w, x);
+		gather_with_key(&w, x, params);
+	} else if (!gather(&w, x, params, extra)) {
+		hz_gpu_launch_unknown(w.kernel);
+		return;
 	}
-	launch_words(x, params, extra, key);
+	if (w.n || w.first)
+		launched(&w);
 }
 
 void hz_cu_launch_on(CUstream stream, bool own, CUfunction f, void **params,

@@ -79,8 +79,9 @@ void hz_cu_imported(CUdeviceptr p)
 	CUdeviceptr base = 0;
 	size_t bytes = 0;
 
+	/* What is not the whole of it is freed by the same address. */
 	if (!HZ_REAL(cuMemGetAddressRange_v2)(&base, &bytes, p))
-		hz_gpu_add(base, bytes, HZ_GPU_IMPORTED, owner_now());
+		hz_gpu_imported(p, base + bytes - p, owner_now());
 }
 
 void hz_cu_global(const CUdeviceptr *p, const size_t *bytes, const void *module)
@@ -128,11 +129,11 @@ void hz_cu_primary_gone(CUdevice dev, uint64_t context)
 /* ---- copies ---- */
 
 static CUdeviceptr at(CUmemorytype type, CUdeviceptr device, const void *host,
-		      size_t offset)
+		      CUarray array, size_t offset)
 {
 	if (type == CU_MEM_HOST)
 		return HZ_PTR(host) + offset;
-	return type == CU_MEM_ARRAY ? 0 : device + offset;
+	return type == CU_MEM_ARRAY ? HZ_ARRAY(array) : device + offset;
 }
 
 void hz_cu_copy_2d(const CUDA_MEMCPY2D *c)
@@ -140,16 +141,18 @@ void hz_cu_copy_2d(const CUDA_MEMCPY2D *c)
 	size_t to = c->dstY * c->dstPitch + c->dstXInBytes;
 	size_t from = c->srcY * c->srcPitch + c->srcXInBytes;
 
-	hz_gpu_copied(at(c->dstMemoryType, c->dstDevice, c->dstHost, to),
-		      at(c->srcMemoryType, c->srcDevice, c->srcHost, from),
-		      c->WidthInBytes * c->Height);
+	hz_gpu_copied(
+		at(c->dstMemoryType, c->dstDevice, c->dstHost, c->dstArray, to),
+		at(c->srcMemoryType, c->srcDevice, c->srcHost, c->srcArray,
+		   from),
+		c->WidthInBytes * c->Height);
 }
 
 CUdeviceptr hz_cu_copy_3d_to(const CUDA_MEMCPY3D *c)
 {
 	size_t row = c->dstZ * c->dstHeight + c->dstY;
 
-	return at(c->dstMemoryType, c->dstDevice, c->dstHost,
+	return at(c->dstMemoryType, c->dstDevice, c->dstHost, c->dstArray,
 		  row * c->dstPitch + c->dstXInBytes);
 }
 
@@ -157,7 +160,7 @@ CUdeviceptr hz_cu_copy_3d_from(const CUDA_MEMCPY3D *c)
 {
 	size_t row = c->srcZ * c->srcHeight + c->srcY;
 
-	return at(c->srcMemoryType, c->srcDevice, c->srcHost,
+	return at(c->srcMemoryType, c->srcDevice, c->srcHost, c->srcArray,
 		  row * c->srcPitch + c->srcXInBytes);
 }
 
@@ -176,6 +179,8 @@ void hz_cu_copy_batch(const CUdeviceptr *to, const CUdeviceptr *from,
 
 static CUdeviceptr operand(const CUmemcpy3DOperand *o)
 {
+	if (o->type == CU_OPERAND_ARRAY)
+		return HZ_ARRAY(o->op.array.array);
 	return o->type == CU_OPERAND_POINTER ? o->op.ptr.ptr : 0;
 }
 

@@ -8,12 +8,19 @@
  * hz_cu_dlopen_name() replace the name and jumps to the next dlopen, which
  * finds its caller by the return address; dlsym lets hz_cu_dlsym_handle()
  * replace the handle, and does the same.
+ *
+ * A stack can be unwound from every instruction here: what runs inside of
+ * hz_cu_resolve(), a driver's constructor or a handler of a signal, may want
+ * to. Whatever an indirect jump can reach begins with the mark for it.
  */
 #if defined(__x86_64__)
 
 	.macro	SAVE
 	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
 	movq	%rsp, %rbp
+	.cfi_def_cfa_register rbp
 	andq	$-16, %rsp
 	subq	$192, %rsp
 	movq	%rdi, 0(%rsp)
@@ -51,6 +58,8 @@
 	movaps	176(%rsp), %xmm7
 	movq	%rbp, %rsp
 	popq	%rbp
+	.cfi_def_cfa rsp, 8
+	.cfi_restore rbp
 	.endm
 
 	.macro	FORWARD name
@@ -58,28 +67,40 @@
 	.type	\name, @function
 	.p2align 4
 \name:
+	.cfi_startproc
+	endbr64
 	jmp	*hz_cu_entry + 8 * index(%rip)
+	.cfi_endproc
 	.size	\name, . - \name
+	.type	lazy_\name, @function
 lazy_\name:
+	.cfi_startproc
+	endbr64
 	movl	$index, %r11d
 	jmp	lazy
+	.cfi_endproc
+	.size	lazy_\name, . - lazy_\name
 	.endm
 
 	.text
 	.type	lazy, @function
 lazy:
+	.cfi_startproc
 	SAVE
 	movl	%r11d, %edi
 	call	hz_cu_resolve
 	movq	%rax, %r11
 	RESTORE
 	jmp	*%r11
+	.cfi_endproc
 	.size	lazy, . - lazy
 
 	.globl	dlopen
 	.type	dlopen, @function
 	.p2align 4
 dlopen:
+	.cfi_startproc
+	endbr64
 	SAVE
 	call	hz_cu_dlopen_name
 	movq	%rax, 0(%rsp)
@@ -87,12 +108,15 @@ dlopen:
 	movq	%rax, %r11
 	RESTORE
 	jmp	*%r11
+	.cfi_endproc
 	.size	dlopen, . - dlopen
 
 	.globl	dlsym
 	.type	dlsym, @function
 	.p2align 4
 dlsym:
+	.cfi_startproc
+	endbr64
 	SAVE
 	call	hz_cu_dlsym_handle
 	movq	%rax, 0(%rsp)
@@ -100,13 +124,27 @@ dlsym:
 	movq	%rax, %r11
 	RESTORE
 	jmp	*%r11
+	.cfi_endproc
 	.size	dlsym, . - dlsym
+
+/* What this file says of itself; the linker says it of the whole library if
+ * all parts of it do: indirect jumps land on their marks (1), and returns go
+ * where calls came from (2). */
+	.section .note.gnu.property, "a"
+	.p2align 3
+	.long	4, 16, 5
+	.asciz	"GNU"
+	.long	0xc0000002, 4, 3, 0
 
 #elif defined(__aarch64__)
 
 	.macro	SAVE
 	stp	x29, x30, [sp, #-224]!
+	.cfi_def_cfa_offset 224
+	.cfi_offset 29, -224
+	.cfi_offset 30, -216
 	mov	x29, sp
+	.cfi_def_cfa_register 29
 	stp	x0, x1, [sp, #16]
 	stp	x2, x3, [sp, #32]
 	stp	x4, x5, [sp, #48]
@@ -129,6 +167,9 @@ dlsym:
 	ldp	q4, q5, [sp, #160]
 	ldp	q6, q7, [sp, #192]
 	ldp	x29, x30, [sp], #224
+	.cfi_def_cfa 31, 0
+	.cfi_restore 30
+	.cfi_restore 29
 	.endm
 
 	.macro	FORWARD name
@@ -136,32 +177,41 @@ dlsym:
 	.type	\name, %function
 	.p2align 4
 \name:
+	.cfi_startproc
 	hint	#34	/* bti c */
 	adrp	x16, hz_cu_entry + 8 * index
 	ldr	x16, [x16, :lo12:hz_cu_entry + 8 * index]
 	br	x16
+	.cfi_endproc
 	.size	\name, . - \name
+	.type	lazy_\name, %function
 lazy_\name:
+	.cfi_startproc
 	hint	#36	/* bti j */
 	mov	w17, #index
 	b	lazy
+	.cfi_endproc
+	.size	lazy_\name, . - lazy_\name
 	.endm
 
 	.text
 	.type	lazy, %function
 lazy:
+	.cfi_startproc
 	SAVE
 	mov	w0, w17
 	bl	hz_cu_resolve
 	mov	x16, x0
 	RESTORE
 	br	x16
+	.cfi_endproc
 	.size	lazy, . - lazy
 
 	.globl	dlopen
 	.type	dlopen, %function
 	.p2align 4
 dlopen:
+	.cfi_startproc
 	hint	#34
 	SAVE
 	bl	hz_cu_dlopen_name
@@ -170,12 +220,14 @@ dlopen:
 	mov	x16, x0
 	RESTORE
 	br	x16
+	.cfi_endproc
 	.size	dlopen, . - dlopen
 
 	.globl	dlsym
 	.type	dlsym, %function
 	.p2align 4
 dlsym:
+	.cfi_startproc
 	hint	#34
 	SAVE
 	bl	hz_cu_dlsym_handle
@@ -184,12 +236,21 @@ dlsym:
 	mov	x16, x0
 	RESTORE
 	br	x16
+	.cfi_endproc
 	.size	dlsym, . - dlsym
+
+/* As above: branches land on their marks. */
+	.section .note.gnu.property, "a"
+	.p2align 3
+	.long	4, 16, 5
+	.asciz	"GNU"
+	.long	0xc0000000, 4, 1, 0
 
 #else
 #error "no forwarders to the CUDA driver for this processor"
 #endif
 
+	.text
 	.set	index, 0
 #define HZ_CU(name_) FORWARD name_; .set index, index + 1;
 #include "cuda_names.def"

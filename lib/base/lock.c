@@ -81,6 +81,12 @@ void hz_unlock(struct hz_lock *lock)
 	pthread_mutex_unlock(&lock->mtx);
 }
 
+void hz_lock_open(struct hz_lock *lock)
+{
+	note_free(lock);
+	pthread_mutex_unlock(&lock->mtx);
+}
+
 /* The owner may be a thread that the child does not have, so the mutex is
  * made anew, not unlocked. */
 void hz_lock_reset(struct hz_lock *lock)

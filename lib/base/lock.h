@@ -16,6 +16,7 @@
 /* In acquisition order. What each one guards is said where it is declared. */
 enum hz_lock_rank {
 	HZ_RANK_GPU = 1,   /* map of the GPU's memory; first at a fork */
+	HZ_RANK_GPU_LAUNCH, /* what its launches touch */
 	HZ_RANK_START,	   /* engine start, once */
 	HZ_RANK_FORK,	   /* one fork at a time */
 	HZ_RANK_ENGINE,	   /* blocks, frames, ranges, plan */
@@ -40,6 +41,9 @@ struct hz_lock {
 void hz_lock(struct hz_lock *lock);
 void hz_unlock(struct hz_lock *lock);
 void hz_lock_reset(struct hz_lock *lock);
+/* Unlock it, held or not, by this thread or another: for what nobody will look
+ * at any more. Usable in a signal handler. */
+void hz_lock_open(struct hz_lock *lock);
 /* Abort (HZ_DEBUG builds) unless the calling thread holds `lock`. */
 void hz_lock_assert_held(const struct hz_lock *lock);
 

@@ -6,7 +6,8 @@
  *
  * Nothing here calls the driver. All functions may be called from any thread
  * and from inside hooks: memory is reserved once, when the driver is opened,
- * and one lock is held for the time of a look-up, never over a call.
+ * and locks are held for the time of look-ups, never over a call. What launches
+ * name is looked up later, by a thread or by who needs it; see gpu_int.h.
  */
 #ifndef HZ_ENGINE_GPU_H
 #define HZ_ENGINE_GPU_H
@@ -14,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "engine/gpu_time.h"
 #include "policy/gpu_map.h"
 
 /* ---- gpu_watch.c: start, fork ---- */
@@ -35,6 +37,10 @@ void hz_gpu_fork_prepare(void);
 void hz_gpu_fork_parent(void);
 void hz_gpu_fork_child(void);
 
+/* This thread is about to jump elsewhere, perhaps out of a signal handler, and
+ * perhaps out of one of these functions. Usable in one. */
+void hz_gpu_jump(void);
+
 /* A function was handed out unwatched though others of its name are. */
 void hz_gpu_unhooked(void);
 
@@ -43,7 +49,8 @@ void hz_gpu_unhooked(void);
 /* What was taken out of the map before the driver was asked to free it. */
 struct hz_gpu_taken {
 	uint64_t start, bytes, owner;
-	uint8_t origin;
+	uint16_t opens; /* without bytes: it is still open */
+	uint8_t origin, shared;
 };
 
 void hz_gpu_add(uint64_t start, uint64_t bytes, enum hz_gpu_origin origin,
@@ -51,14 +58,26 @@ void hz_gpu_add(uint64_t start, uint64_t bytes, enum hz_gpu_origin origin,
 void hz_gpu_take(uint64_t start, struct hz_gpu_taken *taken);
 /* The driver refused. */
 void hz_gpu_put_back(const struct hz_gpu_taken *taken);
+/* Memory of another process: the same address again is the same memory, and
+ * goes with the last close. */
+void hz_gpu_imported(uint64_t start, uint64_t bytes, uint64_t owner);
+/* Before the driver is asked, as hz_gpu_take(). */
+void hz_gpu_close(uint64_t start, struct hz_gpu_taken *taken);
 void hz_gpu_owner_gone(uint64_t owner);
 /* It was handed to another process or device, and stays where it is. */
 void hz_gpu_share(uint64_t addr);
+/* Launches name it from now on by an object that shows nothing: it stays where
+ * it is. */
+void hz_gpu_bound(uint64_t addr);
+/* `part` is another handle of bytes of `array`, both HZ_GPU_BY_HANDLE. */
+void hz_gpu_part(uint64_t part, uint64_t array);
 
 /* Physical memory by handle, `bytes` 0 if it is somebody else's. */
 void hz_gpu_handle_made(uint64_t handle, uint64_t bytes, bool vram);
 void hz_gpu_handle_retained(uint64_t handle);
 void hz_gpu_handle_released(uint64_t handle);
+/* Its memory was handed to another process. */
+void hz_gpu_handle_shared(uint64_t handle);
 void hz_gpu_mapped(uint64_t start, uint64_t bytes, uint64_t handle);
 void hz_gpu_unmapped(uint64_t start, uint64_t bytes);
 
@@ -71,16 +90,22 @@ void hz_gpu_memset(uint64_t to, uint64_t bytes);
 uint32_t hz_gpu_kernel(const char *name);
 /* For hz_gpu_near(): which words of arguments may be addresses. */
 const int8_t *hz_gpu_addresses(void);
+/* Where most of them lie: every word with these bits may be one. A hint, read
+ * without a lock; what has others may be one as well. */
+struct hz_gpu_span {
+	uint64_t mask, bits;
+};
+extern struct hz_gpu_span hz_gpu_span;
 /* What the words of a launch's arguments come to: equal ones are taken for the
  * same words. `some` is false where that was not computed. */
 struct hz_gpu_key {
 	uint64_t a, b;
 	bool some;
 };
-/* A launch with this key. False if none is known: the words are needed. */
-bool hz_gpu_launch_again(uint32_t kernel, const struct hz_gpu_key *key);
-/* A launch named these words, all of which may be addresses; `first` is false
- * for what did not go into the words of the same launch before. */
+/* A launch named these words, all of which may be addresses, at most
+ * HZ_GPU_WORDS; `first` is false for what did not go into the words of the same
+ * launch before. */
+#define HZ_GPU_WORDS 512u
 void hz_gpu_launch(uint32_t kernel, const uint64_t *word, uint32_t n,
 		   bool first, const struct hz_gpu_key *key);
 /* A launch whose arguments are not known. */
@@ -105,6 +130,11 @@ void hz_gpu_exec_drop(const void *exec);
 /* Captures of streams that are open: change by n. */
 void hz_gpu_capture(int n);
 bool hz_gpu_capturing(void);
+
+/* What was launched so far is counted. */
+void hz_gpu_settle(void);
+/* The process ends: the segment says all. */
+void hz_gpu_end(void);
 
 /* ---- gpu_record.c ---- */
 

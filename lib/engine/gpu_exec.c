@@ -64,7 +64,7 @@ static bool grow(struct hz_gpu *g, struct hz_gpu_exec *x)
 
 static void clear(struct hz_gpu *g, struct hz_gpu_exec *x)
 {
-	hz_gpu_flush(g); /* takes it off the list */
+	hz_gpu_flush_execs(g); /* takes it off the list */
 	x->set.n = 0;
 	x->unknown = false;
 	x->set.removals = UINT64_MAX; /* to be resolved */
@@ -106,7 +106,7 @@ void hz_gpu_exec_names(const void *exec, uint64_t word)
 		hz_stat_add(HZ_STAT_gpu_untracked, 1);
 		return;
 	}
-	hz_gpu_flush(g);
+	hz_gpu_flush_execs(g);
 	x->set.word[x->set.n++] = word;
 	x->set.ref[x->set.n - 1] = UINT64_MAX;
 	x->set.removals = UINT64_MAX;
@@ -133,7 +133,7 @@ void hz_gpu_exec_launch(const void *exec)
 	if (!x || x->unknown)
 		hz_stat_add(HZ_STAT_gpu_unknown, 1);
 	if (x)
-		hz_gpu_set_used(g, &x->set, now);
+		hz_gpu_exec_used(g, &x->set, now);
 	if (hz_unlikely(hz_gpu_recording))
 		hz_gpu_record_launch(
 			g,

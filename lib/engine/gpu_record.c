@@ -35,6 +35,8 @@
 /* Names of tensors by where they lie: what comes back in each step is the
  * same one. Those that find no place get a name by their entry of the map. */
 #define NAMES (1u << 20)
+/* Words of a launch whose tensors are brought in at once. */
+#define PREFETCH 64u
 
 struct name {
 	uint64_t start, bytes;
@@ -52,16 +54,18 @@ static struct {
 	uint64_t flushed;    /* ns */
 	struct name *name;
 	uint32_t names;
-	uint32_t *use; /* of the launch that is being written */
-	pid_t pid;     /* whose thread writes */
-	sem_t wake;    /* hz-gpu, before its time */
-	int answer;    /* atomic: of its start; 1: none yet */
+	uint32_t *use;	   /* of the launch that is being written */
+	uint64_t launches; /* written */
+	pid_t pid;	   /* whose thread writes */
+	sem_t wake;	   /* hz-gpu, before its time */
+	int answer;	   /* atomic: of its start; 1: none yet */
 } rec;
 
 bool hz_gpu_recording;
 
 static void stop(void)
 {
+	__atomic_store_n(&hz_gpu_timing, false, __ATOMIC_RELEASE);
 	__atomic_store_n(&hz_gpu_recording, false, __ATOMIC_RELEASE);
 }
 
@@ -197,6 +201,7 @@ void hz_gpu_record_start(void)
 		   NULL);
 	rec.flushed = hz_os.now();
 	__atomic_store_n(&hz_gpu_recording, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&hz_gpu_timing, true, __ATOMIC_RELEASE);
 }
 
 static void flush(void)
@@ -210,6 +215,7 @@ void hz_gpu_record_end(void)
 {
 	if (!hz_gpu_recording || rec.pid != getpid())
 		return;
+	__atomic_store_n(&hz_gpu_timing, false, __ATOMIC_RELEASE);
 	flush();
 	sem_post(&rec.wake);
 	while (__atomic_load_n(&hz_gpu_recording, __ATOMIC_ACQUIRE) &&
@@ -315,10 +321,16 @@ void hz_gpu_record_launch(struct hz_gpu *g, uint32_t name,
 {
 	uint32_t uses = 0;
 
+	if (name != HZ_TF_MORE)
+		hz_gpu_time_recorded(name, rec.launches++);
 	g->mark++;
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t t = hz_gpu_map_find(&g->map, word[i]);
+		uint32_t t;
 
+		if (i % PREFETCH == 0)
+			hz_gpu_map_prefetch(&g->map, word + i,
+					    hz_min(n - i, PREFETCH));
+		t = hz_gpu_map_find(&g->map, word[i]);
 		if (!is_device(g, t) || g->map.tensor[t].mark == g->mark)
 			continue;
 		g->map.tensor[t].mark = g->mark;
@@ -332,6 +344,20 @@ void hz_gpu_record_launch(struct hz_gpu *g, uint32_t name,
 	}
 	if (uses || name != HZ_TF_MORE)
 		add_launch(name, uses, now);
+}
+
+void hz_gpu_time_took(const struct hz_gpu_launched *what, uint64_t ns)
+{
+	uint64_t now = hz_os.now();
+	HZ_GPU_SECTION();
+
+	if (!hz_gpu_recording)
+		return;
+	add(&(struct hz_tf_event){.kind = HZ_TF_TIME,
+				  .id = what->name,
+				  .ns = ns,
+				  .back = rec.launches - what->number},
+	    now);
 }
 
 void hz_gpu_record_copy(struct hz_gpu *g, uint32_t t, uint64_t bytes,

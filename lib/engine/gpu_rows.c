@@ -6,6 +6,7 @@
 #include "config.h"
 #endif
 #include <string.h>
+#include <unistd.h>
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/gpu_int.h"
@@ -144,4 +145,22 @@ void hz_gpu_refresh(void)
 		return;
 	HZ_GPU_SECTION();
 	hz_gpu_rows_write(g, now);
+}
+
+void hz_gpu_settle(void)
+{
+	HZ_GPU_SECTION();
+
+	hz_gpu_drain(&hz_gpu);
+}
+
+/* Not in a child that was made without fork(3): another thread may have had
+ * the lock, and the segment is the parent's. */
+void hz_gpu_end(void)
+{
+	if (!__atomic_load_n(&hz_gpu_on, __ATOMIC_ACQUIRE) ||
+	    hz_stats_self->pid != (uint32_t)getpid())
+		return;
+	HZ_GPU_SECTION();
+	hz_gpu_rows_write(&hz_gpu, hz_os.now());
 }

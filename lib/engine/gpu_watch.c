@@ -16,7 +16,9 @@
 
 #define LEAVES 4096u /* 64 TiB of addresses */
 
-struct hz_gpu hz_gpu = {.lock = HZ_LOCK_INIT(HZ_RANK_GPU, "gpu")};
+struct hz_gpu hz_gpu = {
+	.lock = HZ_LOCK_INIT(HZ_RANK_GPU, "gpu"),
+	.launching = HZ_LOCK_INIT(HZ_RANK_GPU_LAUNCH, "gpu launches")};
 bool hz_gpu_on;
 
 /* enum hz_gpu_place; volatile for signal handlers. initial-exec: the lazy
@@ -29,15 +31,53 @@ static __thread volatile int unlocked_forks
 static void enter(void)
 {
 	place = HZ_GPU_AT_DOOR;
+	/* hz-launch lets go of it then. */
+	__atomic_fetch_add(&hz_gpu.wanted, 1, __ATOMIC_RELAXED);
 	hz_lock(&hz_gpu.lock);
+	__atomic_fetch_sub(&hz_gpu.wanted, 1, __ATOMIC_RELAXED);
 	place = HZ_GPU_INSIDE;
 }
 
+/* After a jump out of it there is nothing to leave. */
 static void leave(void)
 {
+	if (hz_unlikely(place == HZ_GPU_OUTSIDE))
+		return;
 	place = HZ_GPU_AT_DOOR;
 	hz_unlock(&hz_gpu.lock);
 	place = HZ_GPU_OUTSIDE;
+}
+
+/* The jump may end in the same handler, and the section go on: then it is
+ * alone with what the locks guard, since nobody enters a lost one. What the
+ * thread had at a door cannot be told; both locks are opened then, which does
+ * no harm any more. */
+void hz_gpu_jump(void)
+{
+	int was = place;
+
+	if (hz_likely(was == HZ_GPU_OUTSIDE))
+		return;
+	__atomic_store_n(&hz_gpu.lost, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&hz_gpu.left_by_jump, true, __ATOMIC_RELEASE);
+	__atomic_store_n(&hz_gpu_recording, false, __ATOMIC_RELEASE);
+	hz_gpu.stopped = false;
+	place = HZ_GPU_OUTSIDE;
+	if (was != HZ_GPU_INSIDE)
+		hz_lock_open(&hz_gpu.launching);
+	if (was != HZ_GPU_LAUNCHING)
+		hz_lock_open(&hz_gpu.lock);
+}
+
+/* Not in the handler, which may have interrupted a message. */
+static void give_up(struct hz_gpu *g)
+{
+	if (!__atomic_exchange_n(&g->left_by_jump, false, __ATOMIC_ACQ_REL))
+		return;
+	__atomic_store_n(&hz_gpu_on, false, __ATOMIC_RELEASE);
+	hz_stats_mode_gpu(HZ_MODE_GPU_OFF);
+	hz_log(HZ_WARN, "gpu",
+	       "off: a signal handler jumped out of a CUDA call");
 }
 
 struct hz_gpu *hz_gpu_enter(void)
@@ -45,9 +85,10 @@ struct hz_gpu *hz_gpu_enter(void)
 	if (hz_unlikely(place != HZ_GPU_OUTSIDE))
 		return NULL;
 	enter();
-	if (hz_likely(!hz_gpu.lost))
+	if (hz_likely(!__atomic_load_n(&hz_gpu.lost, __ATOMIC_ACQUIRE)))
 		return &hz_gpu;
 	leave();
+	give_up(&hz_gpu);
 	return NULL;
 }
 
@@ -55,6 +96,83 @@ void hz_gpu_leave(struct hz_gpu **g)
 {
 	if (*g)
 		leave();
+}
+
+void hz_gpu_hold(struct hz_gpu *g)
+{
+	if (g->stopped)
+		return;
+	hz_lock(&g->launching);
+	place = HZ_GPU_STOPPED;
+}
+
+void hz_gpu_release(struct hz_gpu *g)
+{
+	if (g->stopped || hz_unlikely(place != HZ_GPU_STOPPED))
+		return;
+	place = HZ_GPU_INSIDE;
+	hz_unlock(&g->launching);
+}
+
+/* Most of it before anybody has to wait. */
+void hz_gpu_stop(struct hz_gpu *g)
+{
+	hz_gpu_drain(g);
+	hz_gpu_hold(g);
+	g->stopped = true;
+	hz_gpu_drain(g);
+}
+
+void hz_gpu_go(struct hz_gpu *g)
+{
+	g->stopped = false;
+	hz_gpu_release(g);
+}
+
+struct hz_gpu *hz_gpu_enter_change(void)
+{
+	struct hz_gpu *g = hz_gpu_enter();
+
+	if (g)
+		hz_gpu_stop(g);
+	return g;
+}
+
+void hz_gpu_leave_change(struct hz_gpu **g)
+{
+	if (!*g)
+		return;
+	hz_gpu_go(*g);
+	leave();
+}
+
+static void leave_launch(void)
+{
+	if (hz_unlikely(place == HZ_GPU_OUTSIDE))
+		return;
+	place = HZ_GPU_AT_DOOR;
+	hz_unlock(&hz_gpu.launching);
+	place = HZ_GPU_OUTSIDE;
+}
+
+struct hz_gpu *hz_gpu_enter_launch(void)
+{
+	if (hz_unlikely(place != HZ_GPU_OUTSIDE))
+		return NULL;
+	place = HZ_GPU_AT_DOOR;
+	hz_lock(&hz_gpu.launching);
+	place = HZ_GPU_LAUNCHING;
+	if (hz_likely(!__atomic_load_n(&hz_gpu.lost, __ATOMIC_ACQUIRE)))
+		return &hz_gpu;
+	leave_launch();
+	give_up(&hz_gpu);
+	return NULL;
+}
+
+void hz_gpu_leave_launch(struct hz_gpu **g)
+{
+	if (*g)
+		leave_launch();
 }
 
 void hz_gpu_allow(bool allowed)
@@ -82,9 +200,12 @@ static bool reserve(struct hz_gpu *g)
 	void *map = hz_os_reserve(hz_gpu_map_bytes(limits));
 
 	g->set = hz_os_reserve(HZ_GPU_SETS * sizeof(*g->set));
-	g->by_hash = hz_os_reserve(2 * HZ_GPU_SETS * sizeof(*g->by_hash));
-	g->seen = hz_os_reserve(HZ_GPU_SEEN * sizeof(*g->seen));
+	g->by_hash = hz_os_reserve(
+		(2 * HZ_GPU_SETS + HZ_GPU_SEEN) * sizeof(*g->by_hash));
+	g->seen = g->by_hash + 2 * HZ_GPU_SETS;
 	g->words = hz_os_reserve(HZ_GPU_SET_WORDS * sizeof(*g->words));
+	g->later = hz_os_reserve_aligned(
+		HZ_GPU_LATER_WORDS * sizeof(*g->later), HZ_BLOCK_SIZE);
 	g->exec = hz_os_reserve(HZ_GPU_EXECS * sizeof(*g->exec));
 	g->exec_words =
 		hz_os_reserve(HZ_GPU_EXEC_WORDS * sizeof(*g->exec_words));
@@ -92,7 +213,7 @@ static bool reserve(struct hz_gpu *g)
 	g->handle = hz_os_reserve(HZ_GPU_HANDLES * sizeof(*g->handle));
 	g->descriptor =
 		hz_os_reserve(HZ_GPU_DESCRIPTORS * sizeof(*g->descriptor));
-	if (!map || !g->set || !g->by_hash || !g->seen || !g->words ||
+	if (!map || !g->set || !g->by_hash || !g->words || !g->later ||
 	    !g->exec || !g->exec_words || !g->kernel || !g->handle ||
 	    !g->descriptor)
 		return false;
@@ -135,6 +256,7 @@ void hz_gpu_started(void)
 	hz_stats_attach_once(hz_knobs.stats, &fd);
 	hz_stats_mode_gpu(HZ_MODE_GPU_OBSERVE);
 	hz_gpu_record_start();
+	hz_gpu_later_start();
 	pthread_setcancelstate(cancel, NULL);
 }
 
@@ -170,33 +292,44 @@ void hz_gpu_fork_prepare(void)
 {
 	if (place != HZ_GPU_OUTSIDE)
 		unlocked_forks++;
-	else
+	else {
 		enter();
+		hz_gpu_hold(&hz_gpu);
+	}
 }
 
 void hz_gpu_fork_parent(void)
 {
-	if (unlocked_forks)
+	if (unlocked_forks) {
 		unlocked_forks--;
-	else
-		leave();
+		return;
+	}
+	hz_gpu_release(&hz_gpu);
+	leave();
 }
 
 /* A thread that was in a section goes on in it after the signal handler that
- * forked. If it had the lock, all is well; else another thread may have had
- * it, in the middle of a change. */
+ * forked. If it had both locks, all is well; else another thread may have had
+ * one, in the middle of a change. What the thread has stays locked. */
 static void child_lock(struct hz_gpu *g)
 {
+	int was = place;
+
 	if (!unlocked_forks) {
+		hz_lock_reset(&g->launching);
 		hz_lock_reset(&g->lock);
+		g->wanted = 0;
 		place = HZ_GPU_OUTSIDE;
 		return;
 	}
 	unlocked_forks--;
-	if (place == HZ_GPU_INSIDE)
+	if (was == HZ_GPU_STOPPED)
 		return;
 	g->lost = true;
-	hz_lock_reset(&g->lock);
+	if (was != HZ_GPU_LAUNCHING)
+		hz_lock_reset(&g->launching);
+	if (was != HZ_GPU_INSIDE)
+		hz_lock_reset(&g->lock);
 }
 
 /* The parent's memory is no memory of the child, which has no driver that
@@ -213,6 +346,7 @@ void hz_gpu_fork_child(void)
 	if (!g->started)
 		return;
 	hz_gpu_record_stop();
+	hz_gpu_later_drop(g);
 	hz_gpu_on = false;
 	hz_stats_mode_gpu(HZ_MODE_GPU_OFF);
 }

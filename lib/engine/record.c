@@ -293,6 +293,7 @@ void hz_arena_end(void)
 	struct hz_request req = {.op = HZ_REQ_RECORD};
 	struct hz_gate gate;
 
+	hz_gpu_end();
 	hz_gpu_record_end();
 	if (!*hz_knobs.trace_file ||
 	    __atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != HZ_RUNNING)

@@ -39,6 +39,8 @@ size_t hz_gpu_map_bytes(struct hz_gpu_limits l)
 	       table_bytes(HZ_GPU_ROOT, sizeof(uint32_t)) +
 	       table_bytes((size_t)l.leaves * HZ_GPU_LEAF, sizeof(uint32_t)) +
 	       table_bytes(HZ_GPU_STARTS, sizeof(uint32_t)) +
+	       table_bytes(HZ_GPU_HANDLE_HEADS, sizeof(uint32_t)) +
+	       table_bytes(HZ_GPU_PARTS, sizeof(struct hz_gpu_part)) +
 	       table_bytes(HZ_GPU_NEAR + 1, sizeof(int8_t));
 }
 
@@ -58,6 +60,10 @@ void hz_gpu_map_init(struct hz_gpu_map *m, struct hz_gpu_limits l, void *mem)
 	at += table_bytes((size_t)l.leaves * HZ_GPU_LEAF, sizeof(*m->leaf));
 	m->by_start = (void *)at;
 	at += table_bytes(HZ_GPU_STARTS, sizeof(*m->by_start));
+	m->by_handle = (void *)at;
+	at += table_bytes(HZ_GPU_HANDLE_HEADS, sizeof(*m->by_handle));
+	m->part = (void *)at;
+	at += table_bytes(HZ_GPU_PARTS, sizeof(*m->part));
 	m->near = (void *)at;
 }
 
@@ -231,16 +237,39 @@ static void note_near(struct hz_gpu_map *m, uint64_t start, uint64_t bytes)
 		__atomic_store_n(&m->near[i], -1, __ATOMIC_RELAXED);
 }
 
+/* Nothing is there, and what finding it takes is. */
+static bool make_room(struct hz_gpu_map *m, uint64_t start, uint64_t bytes)
+{
+	if (hz_gpu_is_array(start)) {
+		hz_gpu_map_remove(m, start, NULL);
+		return bytes && start + bytes > start;
+	}
+	if (!is_range(start, bytes))
+		return false;
+	forget(m, start, bytes);
+	return make_leaves(m, hz_gpu_block(start),
+			   hz_gpu_block(start + bytes - 1));
+}
+
+static void make_found(struct hz_gpu_map *m, uint32_t t)
+{
+	const struct hz_gpu_tensor *new = &m->tensor[t];
+
+	if (hz_gpu_is_array(new->start)) {
+		hz_gpu_array_insert(m, t);
+		return;
+	}
+	insert(m, t);
+	hz_gpu_remember(m, t);
+	note_near(m, new->start, new->bytes);
+}
+
 uint32_t hz_gpu_map_add(struct hz_gpu_map *m, uint64_t start, uint64_t bytes,
 			enum hz_gpu_origin origin, uint64_t owner)
 {
 	uint32_t a, t;
 
-	if (!is_range(start, bytes))
-		return HZ_NONE;
-	forget(m, start, bytes);
-	if (!make_leaves(m, hz_gpu_block(start),
-			 hz_gpu_block(start + bytes - 1)))
+	if (!make_room(m, start, bytes))
 		return HZ_NONE;
 	t = hz_gpu_new_tensor(m);
 	if (t == HZ_NONE)
@@ -257,14 +286,13 @@ uint32_t hz_gpu_map_add(struct hz_gpu_map *m, uint64_t start, uint64_t bytes,
 					    .tensors = 1,
 					    .generation =
 						    m->alloc[a].generation + 1,
-					    .origin = (uint8_t)origin};
+					    .origin = (uint8_t)origin,
+					    .shared = hz_gpu_is_array(start)};
 	m->tensor[t].start = start;
 	m->tensor[t].bytes = bytes;
 	m->tensor[t].alloc = a;
 	m->tensor[t].sibling = HZ_NONE;
-	insert(m, t);
-	hz_gpu_remember(m, t);
-	note_near(m, start, bytes);
+	make_found(m, t);
 	count(m, &m->alloc[a], true);
 	m->additions++;
 	return a;
@@ -280,7 +308,10 @@ static void remove_alloc(struct hz_gpu_map *m, uint32_t a)
 		next = m->tensor[t].sibling;
 		if (m->gone)
 			m->gone(m->gone_arg, &m->tensor[t]);
-		take_out(m, t);
+		if (hz_gpu_is_array(m->tensor[t].start))
+			hz_gpu_array_take_out(m, t);
+		else
+			take_out(m, t);
 		drop_tensor(m, t);
 	}
 	count(m, old, false);

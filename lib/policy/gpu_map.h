@@ -13,6 +13,12 @@
  * addresses; before that, a table that loses entries knows the tensors by
  * their first byte, and that is what operands mostly are.
  *
+ * An array of the driver has bytes but no address. It is known by its handle,
+ * with HZ_GPU_BY_HANDLE set: a start that is no address, so that no word of a
+ * launch can be taken for it. It is one tensor, never cut, and stays where it
+ * is. Parts of it that have handles of their own, levels and planes, are
+ * found as the array that they belong to.
+ *
  * Pure: all memory comes from the caller, times are arguments. Not
  * thread-safe: the caller's lock.
  */
@@ -29,6 +35,7 @@
 #define HZ_GPU_NEAR_SHIFT  30
 #define HZ_GPU_NEAR	   (1u << (HZ_GPU_VA_BITS - HZ_GPU_NEAR_SHIFT))
 #define HZ_GPU_KERNEL_NONE 0u
+#define HZ_GPU_BY_HANDLE   (1ull << 63) /* of a start: it is a handle */
 
 enum hz_gpu_origin {
 #define HZ_GPU_ORIGIN(id_, name_, where_) HZ_GPU_##id_,
@@ -61,6 +68,7 @@ struct hz_gpu_alloc {
 	uint32_t link; /* free list */
 	uint32_t generation; /* how often the entry was used */
 	uint8_t origin, shared;
+	uint16_t opens; /* the caller's; 0 at first */
 };
 
 struct hz_gpu_tensor {
@@ -71,7 +79,8 @@ struct hz_gpu_tensor {
 	uint64_t kernels;	 /* bit: number of the kernel modulo 64 */
 	uint32_t last_kernel;	 /* its number; HZ_GPU_KERNEL_NONE */
 	uint32_t alloc;
-	uint32_t next;	  /* in the block of its last byte; HZ_NONE */
+	uint32_t next;	  /* in the block of its last byte, or of the arrays
+			   * with its hash; HZ_NONE */
 	uint32_t sibling; /* next of its allocation; link of the free list */
 	uint32_t generation; /* how often the entry was used */
 	uint32_t row;  /* the caller's; HZ_NONE at first */
@@ -87,12 +96,20 @@ struct hz_gpu_limits {
 	uint32_t allocs, tensors, leaves;
 };
 
+/* A level or a plane of an array. */
+struct hz_gpu_part {
+	uint64_t handle; /* with HZ_GPU_BY_HANDLE */
+	uint32_t tensor, generation;
+};
+
 struct hz_gpu_map {
 	struct hz_gpu_alloc *alloc;
 	struct hz_gpu_tensor *tensor;
 	uint32_t *root;	    /* by address >> 35 */
 	uint32_t *leaf;	    /* leaves of LEAF entries, by address >> 21 */
 	uint32_t *by_start; /* loses entries */
+	uint32_t *by_handle;		/* the first array with this hash */
+	struct hz_gpu_part *part;	/* of arrays; loses entries */
 	struct hz_gpu_limits limit;
 	uint32_t allocs_used, tensors_used, leaves_used; /* high water */
 	uint32_t alloc_free, tensor_free;
@@ -110,9 +127,9 @@ size_t hz_gpu_map_bytes(struct hz_gpu_limits limit);
 void hz_gpu_map_init(struct hz_gpu_map *m, struct hz_gpu_limits limit,
 		     void *mem);
 
-/* [start, start + bytes) exists. What the map still has there is forgotten:
- * its end was not seen. Returns the allocation, or HZ_NONE when the map is
- * full or the range is no address. */
+/* [start, start + bytes) exists, or an array of so many bytes. What the map
+ * still has there is forgotten: its end was not seen. Returns the allocation,
+ * or HZ_NONE when the map is full or the range is no address. */
 uint32_t hz_gpu_map_add(struct hz_gpu_map *m, uint64_t start, uint64_t bytes,
 			enum hz_gpu_origin origin, uint64_t owner);
 
@@ -123,6 +140,10 @@ bool hz_gpu_map_remove(struct hz_gpu_map *m, uint64_t start,
 /* All allocations of an owner. Returns how many. */
 uint32_t hz_gpu_map_remove_owner(struct hz_gpu_map *m, uint64_t owner);
 
+/* `part`, a handle with HZ_GPU_BY_HANDLE as `array` is, is found as that one from
+ * now on. */
+void hz_gpu_map_part(struct hz_gpu_map *m, uint64_t part, uint64_t array);
+
 /* The tensor that holds addr, or HZ_NONE. */
 uint32_t hz_gpu_map_find(struct hz_gpu_map *m, uint64_t addr);
 /* Many addresses are about to be looked up: bring in what that takes. */
@@ -132,6 +153,11 @@ void hz_gpu_map_prefetch(struct hz_gpu_map *m, const uint64_t *addr,
 uint32_t hz_gpu_map_cut(struct hz_gpu_map *m, uint64_t addr);
 /* The tensor behind t in the same allocation, or HZ_NONE. */
 uint32_t hz_gpu_map_after(const struct hz_gpu_map *m, uint32_t t);
+
+static inline bool hz_gpu_is_array(uint64_t start)
+{
+	return start >> HZ_GPU_VA_BITS == HZ_GPU_BY_HANDLE >> HZ_GPU_VA_BITS;
+}
 
 /* All bits if addr could be in the map, else 0; without the lock: a hint. A
  * few instructions and no branch: words that are no addresses are many. */
@@ -145,7 +171,7 @@ static inline uint64_t hz_gpu_near(const int8_t *near, uint64_t addr)
 
 static inline bool hz_gpu_map_maybe(const struct hz_gpu_map *m, uint64_t addr)
 {
-	return hz_gpu_near(m->near, addr) != 0;
+	return hz_gpu_is_array(addr) || hz_gpu_near(m->near, addr);
 }
 
 /* Tensor t was named by `count` launches, the last one at `now`. */

@@ -42,8 +42,9 @@ uint32_t hz_gpu_map_find(struct hz_gpu_map *m, uint64_t addr)
 {
 	uint32_t t;
 
-	if (addr >> HZ_GPU_VA_BITS)
-		return HZ_NONE;
+	if (hz_unlikely(addr >> HZ_GPU_VA_BITS))
+		return hz_gpu_is_array(addr) ? hz_gpu_array_find(m, addr)
+					     : HZ_NONE;
 	t = *start_slot(m, addr) - 1;
 	if (t != HZ_NONE && m->tensor[t].start == addr && m->tensor[t].bytes)
 		return t;
@@ -91,7 +92,8 @@ uint32_t hz_gpu_map_cut(struct hz_gpu_map *m, uint64_t addr)
 	uint32_t t = hz_gpu_map_find(m, addr), n;
 	struct hz_gpu_tensor *old, *new;
 
-	if (t == HZ_NONE || addr - m->tensor[t].start < HZ_GPU_CUT_MIN)
+	if (t == HZ_NONE || hz_gpu_is_array(addr) ||
+	    addr - m->tensor[t].start < HZ_GPU_CUT_MIN)
 		return t;
 	n = hz_gpu_new_tensor(m);
 	if (n == HZ_NONE)

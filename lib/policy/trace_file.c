@@ -94,6 +94,9 @@ static uint8_t *put_fields(uint8_t *at, const struct hz_tf_event *e)
 		at = put_varint(at, e->bytes);
 		at = put_varint(at, e->how);
 		return put_varint(at, e->ns);
+	case HZ_TF_TIME:
+		at = put_varint(at, e->ns);
+		return put_varint(at, e->back);
 	case HZ_TF_FREE:
 	case HZ_TF_STEP:
 		break;

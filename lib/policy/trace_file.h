@@ -38,7 +38,10 @@
 	X_(FAULT, 4, "a host block was touched", "block, how")                \
 	X_(COPY, 5, "bytes were copied or set",                               \
 	   "id, bytes, direction, nanoseconds (0: not known)")                \
-	X_(STEP, 6, "a training step begins, where it is known", "number")
+	X_(STEP, 6, "a training step begins, where it is known", "number")    \
+	X_(TIME, 7, "how long a launch took, that came before",               \
+	   "name, nanoseconds, back: 1 is the last launch, HZ_TF_MORE not "   \
+	   "counted")
 
 enum hz_tf_kind {
 #define HZ_TF_ENUM(name_, value_, what_, fields_) HZ_TF_##name_ = value_,
@@ -67,7 +70,8 @@ struct hz_tf_event {
 	uint64_t now;	     /* ns since the start of the trace */
 	uint64_t id;	     /* tensor, block, name or number of a step */
 	uint64_t bytes;	     /* ALLOC, COPY */
-	uint64_t ns;	     /* LAUNCH, COPY */
+	uint64_t ns;	     /* LAUNCH, COPY, TIME */
+	uint64_t back;	     /* TIME: launches since, it included */
 	uint32_t how;	     /* FAULT: enum hz_access; COPY: direction */
 	uint32_t uses;	     /* LAUNCH */
 	const uint32_t *use; /* as hz_use(); when read: until the next event */

@@ -116,6 +116,8 @@ static bool get_fields(struct hz_tf_reader *r, size_t at, size_t end,
 		return get(d, &at, end, &e->bytes) &&
 		       get_u32_field(d, &at, end, &e->how) &&
 		       get(d, &at, end, &e->ns);
+	case HZ_TF_TIME:
+		return get(d, &at, end, &e->ns) && get(d, &at, end, &e->back);
 	case HZ_TF_FREE:
 	case HZ_TF_STEP:
 		break;
@@ -125,7 +127,7 @@ static bool get_fields(struct hz_tf_reader *r, size_t at, size_t end,
 
 static bool is_known(unsigned kind)
 {
-	return kind >= HZ_TF_ALLOC && kind <= HZ_TF_STEP;
+	return kind >= HZ_TF_ALLOC && kind <= HZ_TF_TIME;
 }
 
 int hz_tf_next(struct hz_tf_reader *r, struct hz_tf_event *event)

@@ -4,11 +4,11 @@
 # bench.sh [--quick] [--rounds N] [--only ROW] [--dir DIRECTORY]
 #
 # make bench: the trainer at half its footprint, a sweep over twice the memory,
-# rows reached at random, fastText, PyTorch, and small allocations; each under
-# Horizon and under what there is without it. Every round runs all ways of a row
-# one after the other, so that noise meets all of them; ratios are made within a
-# round, and the medians shown. A table on stdout, the same in Markdown in
-# results.md.
+# rows reached at random, fastText, PyTorch, small allocations, and what
+# observing a CUDA driver costs; each under Horizon and under what there is
+# without it. Every round runs all ways of a row one after the other, so that
+# noise meets all of them; ratios are made within a round, and the medians
+# shown. A table on stdout, the same in Markdown in results.md.
 set -u
 LC_ALL=C
 # On a busy machine a thread that spins for one that does not run costs more
@@ -23,7 +23,7 @@ text=/usr/share/common-licenses/GPL-3
 [ -r $text ] || text=$source/COPYING
 
 dir=/var/tmp rounds=3 only='' longest=300
-all_rows='malloc sweep trainer zipf fasttext pytorch'
+all_rows='malloc sweep trainer zipf fasttext pytorch cuda'
 model='--layers 10 --hidden 768 --heads 12 --seq 64 --batch 4'
 steps=4 swap_steps=2
 sweep_limit=512 passes=5 swap_passes=2
@@ -36,6 +36,7 @@ raw_mib=4096 raw_seconds=3 swap_mib=6144 pairs=10000000
 # No round is begun later than this, in seconds.
 budget=1320
 . "$source/tests/bench/programs.sh"
+. "$source/tests/bench/cuda.sh"
 
 quick()
 {
@@ -47,6 +48,7 @@ quick()
 	budgets=75
 	raw_mib=512 raw_seconds=1 swap_mib=1024 pairs=1000000
 	quick_programs
+	quick_cuda
 }
 
 usage()
@@ -526,6 +528,7 @@ notes()
 	[ ! -s "$work/bytes" ] || bytes_lines
 	[ ! -s "$work/malloc" ] || malloc_lines
 	program_notes
+	[ ! -s "$work/cuda" ] || cuda_lines
 	echo "rounds: $rounds; seconds are medians: of a training step but" \
 		"the first, of a pass; ratios are made within each round"
 	case $kind in

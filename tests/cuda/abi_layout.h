@@ -25,6 +25,19 @@ struct abi_fact {
 	FIELD(CUmemAllocationProp, location)                            \
 	SIZE(CUDA_EXTERNAL_MEMORY_BUFFER_DESC)                          \
 	FIELD(CUDA_EXTERNAL_MEMORY_BUFFER_DESC, size)                   \
+	SIZE(CUtexObject)                                               \
+	SIZE(CUDA_ARRAY_DESCRIPTOR)                                     \
+	FIELD(CUDA_ARRAY_DESCRIPTOR, Height)                            \
+	FIELD(CUDA_ARRAY_DESCRIPTOR, Format)                            \
+	FIELD(CUDA_ARRAY_DESCRIPTOR, NumChannels)                       \
+	SIZE(CUDA_ARRAY3D_DESCRIPTOR)                                   \
+	FIELD(CUDA_ARRAY3D_DESCRIPTOR, Depth)                           \
+	FIELD(CUDA_ARRAY3D_DESCRIPTOR, Format)                          \
+	FIELD(CUDA_ARRAY3D_DESCRIPTOR, NumChannels)                     \
+	FIELD(CUDA_ARRAY3D_DESCRIPTOR, Flags)                           \
+	SIZE(CUDA_RESOURCE_DESC)                                        \
+	FIELD(CUDA_RESOURCE_DESC, res)                                  \
+	FIELD(CUDA_RESOURCE_DESC, flags)                                \
 	SIZE(CUDA_MEMCPY2D)                                             \
 	FIELD(CUDA_MEMCPY2D, srcMemoryType)                             \
 	FIELD(CUDA_MEMCPY2D, srcHost)                                   \
@@ -62,6 +75,10 @@ struct abi_fact {
 	FIELD(CUDA_KERNEL_NODE_PARAMS, kern)                            \
 	SIZE(CUlaunchConfig)                                            \
 	FIELD(CUlaunchConfig, hStream)                                  \
+	FIELD(CUlaunchConfig, attrs)                                    \
+	FIELD(CUlaunchConfig, numAttrs)                                 \
+	SIZE(CUlaunchAttribute)                                         \
+	FIELD(CUlaunchAttribute, id)                                    \
 	SIZE(CUDA_LAUNCH_PARAMS)                                        \
 	FIELD(CUDA_LAUNCH_PARAMS, kernelParams)                         \
 	SIZE(CUDA_MEMSET_NODE_PARAMS)                                   \

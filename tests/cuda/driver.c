@@ -164,7 +164,7 @@ uint64_t soft_calls(const char *symbol)
 	return n;
 }
 
-uint64_t soft_live(void)
+static struct softcuda_counters soft_counters(void)
 {
 	void (*read)(struct softcuda_counters *) =
 		(void (*)(struct softcuda_counters *))soft_symbol(
@@ -172,7 +172,17 @@ uint64_t soft_live(void)
 	struct softcuda_counters c;
 
 	read(&c);
-	return c.live_allocations;
+	return c;
+}
+
+uint64_t soft_live(void)
+{
+	return soft_counters().live_allocations;
+}
+
+uint64_t soft_bytes(void)
+{
+	return soft_counters().device_bytes;
 }
 
 void soft_fail(const char *rules)

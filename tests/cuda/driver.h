@@ -56,9 +56,11 @@ uint64_t counted(const char *name, uint64_t otherwise);
 bool watched(void);
 
 /* Of the software driver: calls of an exported symbol so far; live
- * allocations; failures to come. */
+ * allocations; bytes of device memory, as they were asked for; failures to
+ * come. */
 uint64_t soft_calls(const char *symbol);
 uint64_t soft_live(void);
+uint64_t soft_bytes(void);
 void soft_fail(const char *rules);
 
 /* Launch one block on a stream. */

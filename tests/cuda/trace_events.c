@@ -20,6 +20,8 @@ static void print(const struct hz_tf_event *e)
 		printf(" %" PRIu64, e->bytes);
 	if (e->kind == HZ_TF_FAULT || e->kind == HZ_TF_COPY)
 		printf(" %u", e->how);
+	if (e->kind == HZ_TF_TIME)
+		printf(" %" PRIu64 " %" PRIu64, e->ns, e->back);
 	if (e->kind == HZ_TF_LAUNCH) {
 		printf(" %u", e->uses);
 		for (uint32_t i = 0; i < e->uses; i++)

@@ -123,7 +123,7 @@ trains graph --graph --alloc tensor
 
 # Every family of allocations, and eight threads at once.
 horizon-run --trace "$trace" --report "$tmp/report" -- \
-	"$(program conformance.cuda)" >"$tmp/out" 2>"$tmp/err" ||
+	"$(program conformance.cuda)" alone >"$tmp/out" 2>"$tmp/err" ||
 	fail "conformance: $(cat "$tmp/err")"
 agrees conformance many
 

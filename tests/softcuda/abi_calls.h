@@ -6,11 +6,6 @@
 #ifndef SOFTCUDA_ABI_CALLS_H
 #define SOFTCUDA_ABI_CALLS_H
 
-CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d);
-CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *out, CUarray a);
-CUresult cuArrayCreate_v2(CUarray *out, const CUDA_ARRAY_DESCRIPTOR *d);
-CUresult cuArrayDestroy(CUarray a);
-CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *out, CUarray a);
 CUresult cuCtxCreate(CUcontext *out, unsigned int flags, CUdevice dev);
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice dev);
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned
@@ -673,5 +668,7 @@ CUresult cuUserObjectCreate(CUuserObject *out, void *user, CUhostFn destroy,
 		unsigned int refs, unsigned int flags);
 CUresult cuUserObjectRelease(CUuserObject o, unsigned int n);
 CUresult cuUserObjectRetain(CUuserObject o, unsigned int n);
+
+#include "abi_more.h"
 
 #endif

@@ -4,7 +4,7 @@
  * goes on capturing. The version of 12.8 has one argument more.
  */
 #include <stdlib.h>
-#include "soft.h"
+#include "array.h"
 
 /* The attributes of copy i: the last set that begins at or before it. */
 static bool attributes_valid(const CUmemcpyAttributes *attrs,
@@ -114,10 +114,11 @@ static CUresult operand(struct soft_side *out, const CUmemcpy3DOperand *o,
 		return CUDA_SUCCESS;
 	}
 	if (o->type != CU_MEMCPY_OPERAND_TYPE_ARRAY ||
-	    soft_check(o->op.array.array, SOFT_ARRAY))
+	    soft_check(o->op.array.array, SOFT_ARRAY) ||
+	    !o->op.array.array->memory)
 		return CUDA_ERROR_INVALID_VALUE;
 	*out = (struct soft_side){
-		o->op.array.array->memory->base +
+		soft_array_at(o->op.array.array) +
 			o->op.array.offset.x * o->op.array.array->element +
 			o->op.array.offset.y * o->op.array.array->pitch +
 			o->op.array.offset.z * o->op.array.array->slice,

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "array.h"
 #include "capture.h"
 #include "graph.h"
 
@@ -185,6 +186,7 @@ static void copy_node(CUgraphNode node, const struct soft_copy *c)
 		.Height = c->height,
 		.Depth = c->depth,
 	};
+	soft_array_sides(&node->copy);
 }
 
 static CUresult add(CUstream s, struct soft_op *op)

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "soft.h"
+#include "array.h"
 
 #define STAGED ((size_t)64 << 10)
 
@@ -172,7 +172,7 @@ static CUresult side_3d(struct soft_side *out, CUmemorytype type,
 	case CU_MEMORYTYPE_ARRAY:
 		if (soft_check(array, SOFT_ARRAY))
 			return CUDA_ERROR_INVALID_HANDLE;
-		*out = (struct soft_side){array->memory->base, array->pitch,
+		*out = (struct soft_side){soft_array_at(array), array->pitch,
 					  array->slice, CU_MEMORYTYPE_DEVICE};
 		break;
 	default:

@@ -77,6 +77,11 @@ static struct soft_alloc *first(bool (*fn)(struct soft_alloc *a, void *arg),
 	return w.hit;
 }
 
+void soft_map_each(bool (*fn)(struct soft_alloc *a, void *arg), void *arg)
+{
+	first(fn, arg);
+}
+
 void soft_map_drop(bool (*which)(struct soft_alloc *a, void *arg), void *arg)
 {
 	struct soft_alloc *a;

@@ -3,18 +3,18 @@
  * The one-dimensional copies to and from arrays: an offset in bytes into a
  * row, one row only.
  */
-#include "soft.h"
+#include "array.h"
 
 static CUresult array_side(struct soft_side *out, CUarray a, size_t offset,
 			   size_t n)
 {
 	if (soft_check(a, SOFT_ARRAY))
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (offset > a->pitch || n > a->pitch - offset) {
+	if (!a->memory || offset > a->pitch || n > a->pitch - offset) {
 		soft_count(bad_ranges, 1);
 		return CUDA_ERROR_INVALID_VALUE;
 	}
-	*out = (struct soft_side){a->memory->base + offset, n, n,
+	*out = (struct soft_side){soft_array_at(a) + offset, n, n,
 				  CU_MEMORYTYPE_DEVICE};
 	return CUDA_SUCCESS;
 }
@@ -115,4 +115,36 @@ SOFT_DEFAULT_API(cuMemcpyAtoA_v2,
 	if (!res)
 		res = array_side(&from, src, src_offset, n);
 	return copy(pt, NULL, true, res, to, from, n);
+}
+
+/* ---- in a graph ---- */
+
+/* One side of it, where that is an array. */
+static void side_of(uintptr_t addr, CUmemorytype *type, CUarray *array,
+		       size_t at[3])
+{
+	size_t inside;
+	CUarray a = soft_array_with(addr, &inside);
+
+	if (!a)
+		return;
+	*type = CU_MEMORYTYPE_ARRAY;
+	*array = a;
+	at[2] = inside / a->slice;
+	at[1] = inside % a->slice / a->pitch;
+	at[0] = inside % a->pitch;
+}
+
+void soft_array_sides(CUDA_MEMCPY3D *c)
+{
+	size_t to[3] = {0}, from[3] = {0};
+
+	side_of(c->dstDevice, &c->dstMemoryType, &c->dstArray, to);
+	side_of(c->srcDevice, &c->srcMemoryType, &c->srcArray, from);
+	c->dstXInBytes = to[0];
+	c->dstY = to[1];
+	c->dstZ = to[2];
+	c->srcXInBytes = from[0];
+	c->srcY = from[1];
+	c->srcZ = from[2];
 }

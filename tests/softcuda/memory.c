@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <sys/mman.h>
-#include "soft.h"
+#include "array.h"
 
 static void destroy_native(struct soft_alloc *a)
 {
@@ -39,8 +39,14 @@ void soft_alloc_destroy(struct soft_alloc *a)
 	case SOFT_MEM_REGISTERED:
 		soft_uncount(registered_bytes, a->size);
 		break;
+	case SOFT_MEM_ARRAY:
+		soft_array_gone(a->object);
+		destroy_native(a);
+		break;
 	case SOFT_MEM_IPC:
-		munmap((void *)a->base, a->span);
+	case SOFT_MEM_EXTERNAL:
+		/* it may begin inside of a page */
+		munmap((void *)(a->base & ~(uintptr_t)4095), a->span);
 		break;
 	case SOFT_MEM_VMM:
 	case SOFT_MEM_GLOBAL:
@@ -124,6 +130,7 @@ static bool freeable(const struct soft_alloc *a)
 	case SOFT_MEM_DEVICE:
 	case SOFT_MEM_MANAGED:
 	case SOFT_MEM_ASYNC:
+	case SOFT_MEM_EXTERNAL:
 		return !a->freeing;
 	case SOFT_MEM_GRAPH:
 		return !a->freeing && !a->idle;

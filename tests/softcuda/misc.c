@@ -30,6 +30,9 @@ SOFT_API(cuOccupancyMaxPotentialBlockSize,
 	*block = (int)f->kernel->max_threads;
 	if (limit && limit < *block)
 		*block = limit;
+	/* The program says how much a block of this size would need. */
+	while (by_block && *block > 1 && by_block(*block) > f->max_dynamic)
+		*block /= 2;
 	*grid = 8 * (2048 / *block);
 	return CUDA_SUCCESS;
 }

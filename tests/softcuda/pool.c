@@ -16,6 +16,7 @@ struct CUmemPoolHandle_st {
 	struct soft_object o;
 	struct soft_device *dev;
 	bool own; /* made by the program */
+	bool imported; /* gives no memory of its own */
 	CUmemPoolProps props;
 	uint64_t threshold, used, used_high, reserved, reserved_high;
 	int switches[FLAGS_OFF];
@@ -139,6 +140,14 @@ void soft_async_free(struct soft_alloc *a)
 		soft_graph_memory_give(a);
 		return;
 	}
+	if (a->kind == SOFT_MEM_EXTERNAL) {
+		free(s);
+		pthread_mutex_lock(&soft_map_lock);
+		soft_map_remove(a);
+		pthread_mutex_unlock(&soft_map_lock);
+		soft_alloc_destroy(a);
+		return;
+	}
 	if (!s)
 		abort();
 	soft_guard(soft_map_lock);
@@ -197,7 +206,8 @@ static CUresult alloc_async(CUdeviceptr *out, size_t bytes, CUmemoryPool given,
 	struct soft_alloc *a;
 	CUresult res;
 
-	if (!out || (given && soft_check(given, SOFT_POOL)))
+	if (!out || (given && (soft_check(given, SOFT_POOL) ||
+			       given->imported)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!bytes) {
 		*out = 0;
@@ -249,7 +259,8 @@ static struct soft_alloc *mark_freeing(CUdeviceptr p, bool capturing)
 	soft_guard(soft_map_lock);
 	a = soft_map_find(p);
 	if (!a || a->base != p || a->freeing ||
-	    (a->kind != SOFT_MEM_ASYNC && a->kind != SOFT_MEM_GRAPH) ||
+	    (a->kind != SOFT_MEM_ASYNC && a->kind != SOFT_MEM_GRAPH &&
+	     !(a->kind == SOFT_MEM_EXTERNAL && a->pool)) ||
 	    (a->kind == SOFT_MEM_GRAPH && a->idle && !capturing)) {
 		soft_count(bad_frees, 1);
 		return NULL;
@@ -273,6 +284,22 @@ SOFT_STREAM_API(cuMemFreeAsync, (CUdeviceptr p, CUstream handle), (p, handle))
 }
 
 /* ---- pools ---- */
+
+CUmemoryPool soft_pool_import(struct soft_device *dev)
+{
+	CUmemoryPool p = pool_make(dev, true);
+
+	if (!p)
+		return NULL;
+	p->imported = true;
+	soft_count(live_pools, 1);
+	return p;
+}
+
+bool soft_pool_shows(CUmemoryPool p, unsigned type)
+{
+	return p->own && !p->imported && p->props.handleTypes == type;
+}
 
 SOFT_API(cuMemPoolCreate, (CUmemoryPool * out, const CUmemPoolProps *props),
 	 (out, props))

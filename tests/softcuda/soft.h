@@ -79,6 +79,10 @@ enum soft_kind {
 	SOFT_EXEC,
 	SOFT_POOL,
 	SOFT_ARRAY,
+	SOFT_MIPMAP,
+	SOFT_TEXTURE,
+	SOFT_SURFACE,
+	SOFT_EXTERNAL,
 	SOFT_KINDS
 };
 struct soft_object {
@@ -143,6 +147,8 @@ enum soft_mem {
 	SOFT_MEM_IPC,	 /* another process's */
 	SOFT_MEM_GLOBAL, /* a variable of a module */
 	SOFT_MEM_GRAPH,	 /* made by a graph's allocation node */
+	SOFT_MEM_ARRAY,	 /* of an array or of all levels of one */
+	SOFT_MEM_EXTERNAL, /* a mapping of memory that is not the driver's */
 };
 struct soft_alloc {
 	uintptr_t base;
@@ -155,6 +161,9 @@ struct soft_alloc {
 	CUmemoryPool pool;
 	struct soft_managed *managed;
 	struct soft_handle *handle; /* of a VMM mapping */
+	void *object; /* the array, which ends with its memory */
+	unsigned opens; /* IPC: of this handle by this context */
+	uint64_t token; /* IPC: what names it in its own process */
 	unsigned access[SOFT_MAX_DEVICES + 1]; /* VMM: the last is the host */
 	bool freeing;  /* cuMemFreeAsync was called */
 	bool idle;     /* graph memory that no launch has taken */
@@ -167,6 +176,8 @@ struct soft_alloc *soft_map_find(uintptr_t addr);
 struct soft_alloc *soft_map_overlap(uintptr_t addr, size_t len);
 int soft_map_add(struct soft_alloc *a);
 void soft_map_remove(struct soft_alloc *a);
+/* Calls fn with each until it is true. */
+void soft_map_each(bool (*fn)(struct soft_alloc *a, void *arg), void *arg);
 /* Removes and destroys all that fn is true of; takes soft_map_lock. */
 void soft_map_drop(bool (*fn)(struct soft_alloc *a, void *arg), void *arg);
 struct soft_alloc *soft_alloc_new(enum soft_mem kind, uintptr_t base,
@@ -183,6 +194,10 @@ enum soft_arena_id {
 void *soft_va_get(enum soft_arena_id id, size_t bytes, size_t align,
 		  uintptr_t want);
 void soft_va_put(enum soft_arena_id id, void *at, size_t bytes);
+/* Another process's bytes, from its file `fd`; *lead is what lies in the same
+ * page before them. MAP_FAILED if that cannot be. */
+void *soft_map_foreign(int pid, int fd, uint64_t offset, size_t span,
+		       size_t *lead);
 /* The file behind an address of the device arenas, for IPC. */
 int soft_va_file(uintptr_t addr, uint64_t *offset);
 bool soft_va_is_device(uintptr_t addr);
@@ -345,13 +360,6 @@ CUresult soft_range_check(uintptr_t addr, size_t len, unsigned type,
 			  enum soft_place *out);
 /* Queue a prepared copy and wait as much as the driver would. */
 CUresult soft_copy_submit(CUstream s, struct soft_op *op, bool sync);
-struct CUarray_st {
-	struct soft_object o;
-	struct soft_alloc *memory;
-	CUDA_ARRAY3D_DESCRIPTOR desc;
-	size_t element, pitch, slice;
-};
-
 /* ---- modules (module.c) ---- */
 struct CUmod_st {
 	struct soft_object o;
@@ -483,6 +491,9 @@ void soft_fault_arm(void);
 
 /* ---- pools and VMM ---- */
 CUmemoryPool soft_pool_default(struct soft_device *dev);
+/* One that another process has; and can others have this one? */
+CUmemoryPool soft_pool_import(struct soft_device *dev);
+bool soft_pool_shows(CUmemoryPool p, unsigned type);
 void soft_pool_trim_all(struct soft_device *dev);
 void soft_async_free(struct soft_alloc *a);
 void soft_pool_forget(struct soft_alloc *a);

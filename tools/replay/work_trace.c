@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "policy/trace_file.h"
 #include "replay/mem.h"
+#include "replay/work_times.h"
 
 /* Ids of the file to tensors, by hash: a freed id may be used again. */
 struct ids {
@@ -31,9 +32,9 @@ struct load {
 	struct ids ids;
 	uint32_t *last; /* by tensor: its last use, HZ_NONE: none */
 	uint32_t last_max;
-	uint64_t faulted; /* time of the last host event */
-	uint64_t unseen;  /* frees of what never came before */
-	uint64_t issued;  /* of the last one of the device, 0: none yet */
+	uint64_t faulted;   /* time of the last host event */
+	uint64_t unseen;    /* frees of what never came before */
+	struct times times; /* of the device */
 };
 
 /* One of the two. */
@@ -127,20 +128,17 @@ static void use(struct load *l, uint32_t tensor, unsigned how)
 	l->last[tensor] = l->work->last[tensor] - 1;
 }
 
-/* How long it runs, or what passed since the program asked for the one
- * before. */
-static uint64_t device_ns(struct load *l, const struct hz_tf_event *e)
+static void add_asked(struct load *l, uint64_t name,
+		      const struct hz_tf_event *e)
 {
-	uint64_t before = l->issued ? hz_min(l->issued, e->now) : e->now;
-
-	l->issued = e->now;
-	return e->ns ? e->ns : e->now - before;
+	work_kernel(l->work, 0);
+	times_asked(&l->times, l->work, name, e->now, e->ns);
 }
 
 static void add_launch(struct load *l, const struct hz_tf_event *e)
 {
 	if (e->id != HZ_TF_MORE || !l->work->step.kernels)
-		work_kernel(l->work, device_ns(l, e));
+		add_asked(l, e->id, e);
 	for (uint32_t i = 0; i < e->uses; i++) {
 		uint32_t t =
 			tensor_of(l, hz_use_tensor(e->use[i]), HZ_BLOCK_SIZE);
@@ -194,7 +192,7 @@ static void add(struct load *l, const struct hz_tf_event *e)
 		add_fault(l, e);
 		break;
 	case HZ_TF_COPY:
-		work_kernel(l->work, device_ns(l, e));
+		add_asked(l, TIMES_COPY, e);
 		use(l, tensor_of(l, e->id, e->bytes),
 		    e->how == HZ_TF_TO_HOST || e->how == HZ_TF_FROM_DEVICE
 			    ? HZ_USE_READ
@@ -202,6 +200,9 @@ static void add(struct load *l, const struct hz_tf_event *e)
 		break;
 	case HZ_TF_FREE:
 		add_free(l, e->id);
+		break;
+	case HZ_TF_TIME:
+		times_took(&l->times, l->work, e->id, e->back, e->ns);
 		break;
 	case HZ_TF_STEP:
 		break;
@@ -273,6 +274,11 @@ static bool read_events(struct load *l, const char *path, const void *data,
 		       "%s: %" PRIu64 " frees of what was never seen are left "
 		       "out",
 		       path, l->unseen);
+	if (!bad && l->times.mismatched)
+		hz_log(HZ_WARN, "replay",
+		       "%s: %" PRIu64 " times of what was not launched are "
+		       "left out",
+		       path, l->times.mismatched);
 	free(r);
 	return !bad && l->work->step.kernels;
 }
@@ -286,12 +292,14 @@ struct work *work_parse_trace(const char *path, const void *data, size_t size)
 	l.work->name = mem_text(path);
 	good = read_events(&l, path, data, size);
 	if (good) {
+		times_settle(&l.times, l.work);
 		keep = mem_zeroed(l.work->step.tensors, 1);
 		work_finish(l.work, keep);
 		free(keep);
 	} else {
 		work_free(l.work);
 	}
+	times_free(&l.times);
 	free(l.ids.key);
 	free(l.ids.tensor);
 	free(l.last);
