@@ -8,8 +8,9 @@
 zipf_mib=1024 zipf_seconds=8
 # fastText: buckets of 400 bytes, words of the corpus.
 buckets=1100000 words=150000
-# PyTorch: MiB, steps; one pass of its data is four steps.
-torch_mib=1024 torch_steps=6
+# PyTorch: MiB, steps, as many more for Horizon to learn in, steps under swap;
+# one pass of its data is four steps.
+torch_mib=1024 torch_steps=9 torch_learning=8 torch_swap_steps=5
 # Seconds after which a run of these is stopped.
 patience=240
 
@@ -17,7 +18,7 @@ quick_programs()
 {
 	zipf_mib=512 zipf_seconds=2
 	words=8000
-	torch_mib=512 torch_steps=4
+	torch_mib=512 torch_steps=4 torch_swap_steps=4
 	patience=60
 }
 
@@ -127,20 +128,24 @@ fasttext_row()
 
 # --- PyTorch ----------------------------------------------------------------
 
-# Not the first step, which also fills memory.
-take_torch()
+# torch_seconds WAY FROM TO: of the steps behind FROM, up to TO.
+torch_seconds()
 {
-	local way=$1
+	awk -v from="$2" -v to="$3" '$1 == "step" && $3 == "seconds" &&
+		$2 > from && $2 <= to { print $4 }' "$work/$1.err"
+}
 
-	awk '$1 == "step" && $3 == "seconds" && $2 > 1 { print $4 }' \
-		"$work/$way.err" | sample "$torch" "$way"
-	cut -d ' ' -f 2- "$work/$way.out" >"$work/$way.losses"
-	same_lines "$torch" "$way"
+same_torch_losses()
+{
+	[ -e "$work/$2.out" ] || return
+	cut -d ' ' -f 2- "$work/$2.out" >"$work/$2.losses"
+	same_lines "$1" "$2"
 }
 
 pytorch_row()
 {
-	local python=/usr/bin/python3 torch
+	local python=/usr/bin/python3 torch way
+	local common all more few
 	# What Python, the library and two loaders take themselves.
 	local base=200
 
@@ -149,12 +154,23 @@ pytorch_row()
 		return
 	}
 	for torch in mlp transformer; do
-		each_way $torch $torch_mib $((torch_mib / 2 + base)) \
-			take_torch env OMP_NUM_THREADS=1 \
-			OPENBLAS_NUM_THREADS=1 $python \
-			"$source/tests/real/pytorch-loop.py" $torch \
-			$torch_mib $torch_steps 2
-		rm -f "$work"/*.losses
+		common=(env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $python
+			"$source/tests/real/pytorch-loop.py" $torch $torch_mib)
+		# shellcheck disable=SC2034 # by name
+		all=("${common[@]}" $torch_steps 2)
+		# shellcheck disable=SC2034 # by name
+		more=("${common[@]}" $((torch_steps + torch_learning)) 2)
+		# shellcheck disable=SC2034 # by name
+		few=("${common[@]}" $torch_swap_steps 2)
+		say "round $round: $torch, $torch_mib MiB in" \
+			"$((torch_mib / 2 + base));" \
+			"load $(cut -d ' ' -f 1 /proc/loadavg)"
+		four $torch torch_seconds $torch_mib \
+			$((torch_mib / 2 + base)) $torch_learning all more few
+		for way in ram room horizon swap; do
+			same_torch_losses $torch $way
+		done
+		rm -f "$work"/*.losses "$work"/*.out
 	done
 }
 
