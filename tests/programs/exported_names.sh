@@ -40,5 +40,6 @@ check()
 check "$HORIZON_PRELOAD" libhorizon-preload.so $want
 # shellcheck disable=SC2046,SC2086
 check "${HORIZON_PRELOAD%/*}/libhorizon-cuda.so" libcuda.so.1 $want \
-	dlopen dlsym $(sed -n 's/^HZ_CU(\(.*\))$/\1/p' \
+	dlopen dlsym __longjmp_chk _longjmp longjmp siglongjmp \
+	$(sed -n 's/^HZ_CU(\(.*\))$/\1/p' \
 		"${top_srcdir:?}/shim/cuda_names.def")
