@@ -191,8 +191,9 @@ struct hz_engine {
 	int32_t credit; /* single pages */
 	uint32_t strayed; /* pages that only relatives have */
 
-	uint32_t *dead; /* stack of blocks that were DEAD when pushed */
-	uint32_t dead_count;
+	/* Blocks that were DEAD when they came in, oldest first: a ring. */
+	uint32_t *dead;
+	uint32_t dead_first, dead_count;
 	uint64_t churn; /* allocations and frees so far */
 
 	uint32_t *row_stack; /* free rows of the segment's range table */
@@ -353,8 +354,9 @@ void hz_evict_done(struct hz_engine *e, uint32_t f, int res);
 bool hz_evict_may_write(struct hz_engine *e, struct hz_block *blk);
 /* A write failed: what of the next ones. */
 void hz_evict_judge(struct hz_engine *e, int res);
-/* Take pages of freed blocks back, up to n. Lock held; drops it. */
-uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n);
+/* Take pages of freed blocks back, up to n, but of the `keep` that were freed
+ * last. Lock held; drops it. */
+uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n, uint32_t keep);
 
 /* ---- region.c: what the arena does to blocks ---- */
 bool hz_region_reserve(struct hz_engine *e, uint64_t bytes);
@@ -371,6 +373,8 @@ void hz_region_drop_slot(struct hz_engine *e, struct hz_block *blk);
 /* Forget the content of block b: DEAD (page kept for the next allocation) or
  * ZERO. Lock held; may wait. */
 void hz_region_drop(struct hz_engine *e, uint32_t b);
+/* It is DEAD: its page can be taken back. */
+void hz_region_dead(struct hz_engine *e, uint32_t b);
 /* The same, and the page goes back to the kernel at once. */
 void hz_region_purge(struct hz_engine *e, uint32_t b);
 /* Make the blocks resident and keep them so. The lock is not held: faults. */

@@ -30,6 +30,9 @@
 #define FULL_NS	     1000000000ull
 #define FAILED_MOST  8u /* writes that fail in a row */
 #define SPARE_FRAMES 4u
+/* What was freed last is often allocated next, as temporaries are: to take its
+ * page costs clearing another one. */
+#define DEAD_KEPT    4u
 #define HELD_MOST    32u /* blocks that a relative was told of: 64 MiB */
 #define PROBES_MOST  32u /* in one pass: about two milliseconds */
 #define NO_SPACE     "no space left on the store's file system"
@@ -428,16 +431,30 @@ static bool reclaim_dead(struct hz_engine *e, uint32_t b)
 	return true;
 }
 
-uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n)
+static uint32_t oldest_dead(struct hz_engine *e)
+{
+	uint32_t b = e->dead[e->dead_first];
+
+	e->dead_first = (e->dead_first + 1) % e->blocks;
+	e->dead_count--;
+	e->blk[b].flags &= (uint8_t)~HZ_BLKF_ON_DEAD;
+	return b;
+}
+
+uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n, uint32_t keep)
 {
 	uint32_t got = 0;
 
-	while (got < n && e->dead_count) {
-		uint32_t b = e->dead[--e->dead_count];
+	while (got < n && e->dead_count > keep) {
+		uint32_t b = oldest_dead(e);
 
-		e->blk[b].flags &= (uint8_t)~HZ_BLKF_ON_DEAD;
-		if (e->blk[b].state == HZ_BLK_DEAD && reclaim_dead(e, b))
-			got++;
+		if (e->blk[b].state != HZ_BLK_DEAD)
+			continue;
+		if (!reclaim_dead(e, b)) {
+			hz_region_dead(e, b);
+			break;
+		}
+		got++;
 	}
 	return got;
 }
@@ -523,17 +540,18 @@ bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 {
 	struct hz_choice c;
 
-	if (hz_evict_dead(e, 1))
+	if (hz_evict_dead(e, 1, hz_min(DEAD_KEPT, e->cap / 32)))
 		return true;
 	if (e->frozen || e->no_evict)
-		return false;
+		return must_go(e) && hz_evict_dead(e, 1, 0);
 	if ((hz_pieces_enough(e) ||
 	     hz_pieces_giver(e, HZ_SHARE_BLOCKS) == HZ_SHARE_PIECES) &&
 	    hz_pieces_step(e, w))
 		return true;
 	c = hz_plan_choose(e->plan, must_go(e));
 	if (c.action == HZ_ACT_NONE)
-		return hz_pieces_step(e, w);
+		return hz_pieces_step(e, w) ||
+		       (must_go(e) && hz_evict_dead(e, 1, 0));
 	settle(e, w, c);
 	return true;
 }

@@ -95,12 +95,12 @@ static void orphan(struct hz_engine *e, struct hz_block *blk)
 	blk->frame = HZ_NONE;
 }
 
-static void push_dead(struct hz_engine *e, uint32_t b)
+void hz_region_dead(struct hz_engine *e, uint32_t b)
 {
 	if (e->blk[b].flags & HZ_BLKF_ON_DEAD)
 		return;
 	e->blk[b].flags |= HZ_BLKF_ON_DEAD;
-	e->dead[e->dead_count++] = b;
+	e->dead[(e->dead_first + e->dead_count++) % e->blocks] = b;
 }
 
 static void drop_framed(struct hz_engine *e, struct hz_block *blk)
@@ -121,7 +121,7 @@ void hz_region_drop(struct hz_engine *e, uint32_t b)
 	switch ((enum hz_block_state)blk->state) {
 	case HZ_BLK_RESIDENT:
 		hz_block_set(&e->totals, blk, HZ_BLK_DEAD);
-		push_dead(e, b);
+		hz_region_dead(e, b);
 		break;
 	case HZ_BLK_STAGED:
 	case HZ_BLK_READY:

@@ -270,6 +270,11 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 		return;
 	if (e->reader.inflight || w->inflight)
 		return;
+	/* Of what was freed nothing is kept back now. */
+	if (hz_evict_dead(e, 1, 0)) {
+		hz_fill_waiting(e, w);
+		return;
+	}
 	/* Frames that are kept for whole blocks are no reason to wait. Who
 	 * waits longest may need more than a page. */
 	if (e->waiting_pieces && hz_pieces_credit(e, 1, true)) {
@@ -339,7 +344,7 @@ static void decay(struct hz_engine *e)
 		return;
 	last_time = now;
 	if (last_churn == e->churn && e->dead_count)
-		hz_evict_dead(e, e->dead_count);
+		hz_evict_dead(e, e->dead_count, 0);
 	last_churn = e->churn;
 	spare = hz_free_frames(e);
 	if (spare > e->free_target)
