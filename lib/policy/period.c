@@ -19,6 +19,8 @@
 #define FIRST_LOOK 64u
 /* Events that vote: enough to tell 90 % from 80 %. */
 #define VOTERS 2048u
+/* No less than one in so many of those asked must have a say. */
+#define FEWEST 8u
 
 /* Classes of distances: 64 in an octave, exact below 64. */
 #define OCTAVE	64u
@@ -180,7 +182,7 @@ bool hz_period_find(struct hz_period *p, struct hz_period_found *found)
 	p->due = p->count + hz_max(n / 4, FIRST_LOOK);
 	for (uint32_t i = p->count - half; i < p->count; i += step, asked++)
 		voters += vote(p, i, from, half, &t);
-	if (voters < asked / 2)
+	if (voters < asked / FEWEST)
 		return false;
 	class = elect(&t, voters, &found->score);
 	return class && cut(p, from, class, found);

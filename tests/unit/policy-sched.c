@@ -181,6 +181,18 @@ Test(policy_period, a_block_in_constant_use_does_not_hide_it)
 	cr_expect_eq(f.score, 1024);
 }
 
+/* Three uses of four are of such blocks. */
+Test(policy_period, most_uses_may_be_of_such_blocks)
+{
+	struct hz_period_found f;
+
+	for (unsigned s = 0; s < 8; s++)
+		for (uint32_t i = 0; i < 900; i++)
+			hz_period_add(&period, i % 4 ? 2000 + i % 2 : i);
+	cr_assert(look(&f));
+	cr_expect_eq(f.length, 900);
+}
+
 Test(policy_period, a_block_in_constant_use_is_none)
 {
 	struct hz_period_found f;
