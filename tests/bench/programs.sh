@@ -154,14 +154,14 @@ pytorch_row()
 		return
 	}
 	for torch in mlp transformer; do
-		common=(env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $python
-			"$source/tests/real/pytorch-loop.py" $torch $torch_mib)
+		common=(env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python"
+			"$source/tests/real/pytorch-loop.py" "$torch" "$torch_mib")
 		# shellcheck disable=SC2034 # by name
-		all=("${common[@]}" $torch_steps 2)
+		all=("${common[@]}" "$torch_steps" 2)
 		# shellcheck disable=SC2034 # by name
 		more=("${common[@]}" $((torch_steps + torch_learning)) 2)
 		# shellcheck disable=SC2034 # by name
-		few=("${common[@]}" $torch_swap_steps 2)
+		few=("${common[@]}" "$torch_swap_steps" 2)
 		say "round $round: $torch, $torch_mib MiB in" \
 			"$((torch_mib / 2 + base));" \
 			"load $(cut -d ' ' -f 1 /proc/loadavg)"

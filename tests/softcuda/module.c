@@ -40,15 +40,21 @@ static size_t image_bytes(const void *image)
 	return end;
 }
 
+/* dlopen() gives a library that it has by this name without looking at the
+ * file, and descriptors come again: each name has another number of slashes. */
 static void *open_copy(const void *image, size_t bytes)
 {
+	enum { NAMES = 1000 };
+	static unsigned opened;
+	unsigned n = __atomic_fetch_add(&opened, 1, __ATOMIC_RELAXED) % NAMES;
 	int fd = memfd_create("softcuda-module", MFD_CLOEXEC);
-	char path[64];
+	char slashes[NAMES + 1] = {0}, path[NAMES + 64];
 	void *dl = NULL;
 
 	if (fd < 0)
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	memset(slashes, '/', n + 1);
+	snprintf(path, sizeof(path), "/proc/self/fd%s%d", slashes, fd);
 	if (write(fd, image, bytes) == (ssize_t)bytes)
 		dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	close(fd);
