@@ -44,7 +44,7 @@ static uint32_t asked; /* atomic: pairs of all pools in this state */
 static bool change(struct hz_cu_pair *p, uint32_t from, uint32_t to)
 {
 	if (!__atomic_compare_exchange_n(&p->state, &from, to, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return false;
 	if (from == ASKED)
 		__atomic_fetch_sub(&asked, 1, __ATOMIC_RELAXED);
@@ -286,22 +286,26 @@ static bool fill(struct hz_cu_pool *pool, struct hz_cu_pair *p)
 	return !rc;
 }
 
-struct hz_cu_pair *hz_cu_pair_take(struct hz_cu_pool *pool)
+/* drop() says first that the context is gone, then looks at the pairs. */
+static bool still_of(const struct hz_cu_pool *pool, CUcontext context)
 {
-	if (has_failed(pool))
-		return NULL;
-	for (unsigned i = 0; i < PAIRS; i++)
-		if (change(&pool->pair[i], IDLE, TAKEN))
-			return &pool->pair[i];
-	for (unsigned i = 0; i < PAIRS; i++) {
-		struct hz_cu_pair *p = &pool->pair[i];
+	return __atomic_load_n(&pool->context, __ATOMIC_SEQ_CST) == context;
+}
 
-		if (!change(p, EMPTY, TAKEN))
+struct hz_cu_pair *hz_cu_pair_take(struct hz_cu_pool *pool, CUcontext context)
+{
+	static const uint32_t from[] = {IDLE, EMPTY};
+
+	for (unsigned i = 0; i < 2 * PAIRS && !has_failed(pool); i++) {
+		struct hz_cu_pair *p = &pool->pair[i % PAIRS];
+		uint32_t was = from[i / PAIRS];
+
+		if (!change(p, was, TAKEN))
 			continue;
-		if (fill(pool, p))
+		if (still_of(pool, context) && (was == IDLE || fill(pool, p)))
 			return p;
-		give(p, EMPTY);
-		return NULL;
+		give(p, was);
+		break;
 	}
 	return NULL;
 }
@@ -319,6 +323,7 @@ static void drop(struct hz_cu_pool *pool)
 {
 	RELAX();
 
+	__atomic_store_n(&pool->context, NOBODY, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < PAIRS; i++) {
 		struct hz_cu_pair *p = &pool->pair[i];
 		bool unread = change(p, ASKED, TAKEN);

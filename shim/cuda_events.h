@@ -29,7 +29,7 @@ void hz_cu_pool_read(struct hz_cu_pool *pool);
  * context, and the first time is worth a message. */
 void hz_cu_pool_fail(struct hz_cu_pool *pool, const char *what, CUresult rc);
 /* It is this thread's now; NULL if there is none. */
-struct hz_cu_pair *hz_cu_pair_take(struct hz_cu_pool *pool);
+struct hz_cu_pair *hz_cu_pair_take(struct hz_cu_pool *pool, CUcontext context);
 /* Its context ended: its events are nobody's. */
 bool hz_cu_pair_lost(const struct hz_cu_pair *p);
 /* By its owner: nothing is between the two events; or the launch `what` is,

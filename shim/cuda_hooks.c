@@ -58,7 +58,7 @@
 	HZ_HOOK(name_, if (!hz_cu_capturing(hStream, own_)) what_)
 #define TURN                                                             \
 	(hz_unlikely(__atomic_load_n(&hz_gpu_timing, __ATOMIC_RELAXED)) && \
-	 hz_gpu_time_turn())
+	 !OFF && hz_gpu_time_turn())
 #define HZ_HOOK_TIMED(name_, may_, stream_, own_, what_)            \
 	static CUresult hook_##name_ HZ_SIG_##name_                 \
 	{                                                           \

@@ -10,7 +10,8 @@
  * mode that forbids nothing.
  *
  * A launch that may overlap with the one before it is left alone: an event
- * between the two would end that. On the stream 0, which waits for others, the
+ * between the two would end that. The one before it is not known to be one; if
+ * it is its turn, they do not overlap this time. On the stream 0, which waits for others, the
  * events wait for nothing that the launch between them does not wait for.
  */
 #ifdef HAVE_CONFIG_H
@@ -70,7 +71,7 @@ void hz_cu_time_begin(struct hz_cu_timed *t, CUstream stream, bool own)
 	if (!t->pool || !is_of(stream, context))
 		return;
 	hz_cu_pool_read(t->pool);
-	t->pair = hz_cu_pair_take(t->pool);
+	t->pair = hz_cu_pair_take(t->pool, context);
 	if (!t->pair)
 		return;
 	t->stream = stream;

@@ -7,6 +7,7 @@
 #include "config.h"
 #endif
 #include <stdlib.h>
+#include <time.h>
 #include "base/lock.h"
 #include "base/log.h"
 
@@ -72,6 +73,21 @@ void hz_lock(struct hz_lock *lock)
 	check_order(lock);
 	pthread_mutex_lock(&lock->mtx);
 	note_held(lock);
+}
+
+bool hz_lock_for(struct hz_lock *lock, uint64_t ns)
+{
+	struct timespec t;
+
+	check_order(lock);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns += (uint64_t)t.tv_nsec;
+	t.tv_sec += (time_t)(ns / 1000000000);
+	t.tv_nsec = (long)(ns % 1000000000);
+	if (pthread_mutex_clocklock(&lock->mtx, CLOCK_MONOTONIC, &t))
+		return false;
+	note_held(lock);
+	return true;
 }
 
 void hz_unlock(struct hz_lock *lock)

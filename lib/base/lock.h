@@ -11,6 +11,8 @@
 #define HZ_LOCK_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include "base/util.h"
 
 /* In acquisition order. What each one guards is said where it is declared. */
@@ -40,6 +42,8 @@ struct hz_lock {
 
 void hz_lock(struct hz_lock *lock);
 void hz_unlock(struct hz_lock *lock);
+/* Wait no longer than so many ns; false: it is not held. */
+bool hz_lock_for(struct hz_lock *lock, uint64_t ns);
 void hz_lock_reset(struct hz_lock *lock);
 /* Unlock it, held or not, by this thread or another: for what nobody will look
  * at any more. Usable in a signal handler. */

@@ -450,6 +450,10 @@ uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n, uint32_t keep)
 
 		if (e->blk[b].state != HZ_BLK_DEAD)
 			continue;
+		if (e->blk[b].freed_again) { /* later than its place says */
+			hz_region_dead(e, b);
+			continue;
+		}
 		if (!reclaim_dead(e, b)) {
 			hz_region_dead(e, b);
 			break;
@@ -536,11 +540,18 @@ static bool must_go(const struct hz_engine *e)
 	       hz_free_frames(e) + e->writing < SPARE_FRAMES;
 }
 
+static uint32_t dead_kept(const struct hz_engine *e)
+{
+	if (e->pages > e->cap || e->store_is_full)
+		return 0;
+	return hz_min(DEAD_KEPT, e->cap / 32);
+}
+
 bool hz_evict_step(struct hz_engine *e, struct hz_worker *w)
 {
 	struct hz_choice c;
 
-	if (hz_evict_dead(e, 1, hz_min(DEAD_KEPT, e->cap / 32)))
+	if (hz_evict_dead(e, 1, dead_kept(e)))
 		return true;
 	if (e->frozen || e->no_evict)
 		return must_go(e) && hz_evict_dead(e, 1, 0);

@@ -167,6 +167,7 @@ enum hz_gpu_place {
 /* NULL: nothing may be told now. gpu_watch.c */
 struct hz_gpu *hz_gpu_enter(void);
 void hz_gpu_leave(struct hz_gpu **g);
+struct hz_gpu *hz_gpu_enter_end(void);
 struct hz_gpu *hz_gpu_enter_change(void);
 void hz_gpu_leave_change(struct hz_gpu **g);
 struct hz_gpu *hz_gpu_enter_launch(void);
@@ -183,6 +184,9 @@ void hz_gpu_leave_launch(struct hz_gpu **g);
 /* Both, the ring empty: allocations may come and go. */
 #define HZ_GPU_CHANGE(none_) \
 	HZ_GPU_SECTION_OF(hz_gpu_enter_change, hz_gpu_leave_change, none_)
+/* The same, but not for long: returns if somebody keeps a lock. */
+#define HZ_GPU_END() \
+	HZ_GPU_SECTION_OF(hz_gpu_enter_end, hz_gpu_leave_change, )
 /* `launching`. */
 #define HZ_GPU_LAUNCH(none_) \
 	HZ_GPU_SECTION_OF(hz_gpu_enter_launch, hz_gpu_leave_launch, none_)

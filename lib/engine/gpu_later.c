@@ -204,6 +204,8 @@ static bool pass(void)
 	struct hz_gpu *g = &hz_gpu;
 
 	__atomic_store_n(&hz_launch.called, false, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&g->lost, __ATOMIC_RELAXED))
+		return false;
 	if (__atomic_load_n(&g->later_out, __ATOMIC_RELAXED) ==
 	    __atomic_load_n(&g->later_in, __ATOMIC_ACQUIRE))
 		return false;
@@ -274,6 +276,7 @@ void hz_gpu_later_start(void)
 
 void hz_gpu_later_drop(struct hz_gpu *g)
 {
+	/* A thread that forks in a handler may be at an entry: it goes on
+	 * there in the child, up to where it was told. */
 	g->later_on = false;
-	g->later_in = g->later_was = g->later_out = 0;
 }

@@ -31,7 +31,8 @@ void hz_gpu_gauges(struct hz_gpu *g)
 
 static void mapping_made(struct hz_gpu *g, uint32_t alloc);
 
-struct hz_gpu_span hz_gpu_span = {.bits = 1}; /* nothing */
+/* Nothing. */
+struct hz_gpu_span hz_gpu_span = {.mask = UINT64_MAX, .bits = 1};
 
 /* The run of GiBs around [first, last] that had allocations, if it is longer
  * than the last one: a power of two of them, aligned, that has half of the run

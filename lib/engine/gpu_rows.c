@@ -161,6 +161,6 @@ void hz_gpu_end(void)
 	if (!__atomic_load_n(&hz_gpu_on, __ATOMIC_ACQUIRE) ||
 	    hz_stats_self->pid != (uint32_t)getpid())
 		return;
-	HZ_GPU_SECTION();
+	HZ_GPU_END();
 	hz_gpu_rows_write(&hz_gpu, hz_os.now());
 }

@@ -15,6 +15,8 @@
 #include "engine/gpu_int.h"
 
 #define LEAVES 4096u /* 64 TiB of addresses */
+/* A thread holds a lock for microseconds; behind a long ring for more. */
+#define END_NS 200000000ull
 
 struct hz_gpu hz_gpu = {
 	.lock = HZ_LOCK_INIT(HZ_RANK_GPU, "gpu"),
@@ -38,13 +40,22 @@ static void enter(void)
 	place = HZ_GPU_INSIDE;
 }
 
+/* Of a lost one the lock may have been opened already. */
+static void open_door(struct hz_lock *lock)
+{
+	place = HZ_GPU_AT_DOOR;
+	if (hz_unlikely(__atomic_load_n(&hz_gpu.lost, __ATOMIC_RELAXED)))
+		hz_lock_open(lock);
+	else
+		hz_unlock(lock);
+}
+
 /* After a jump out of it there is nothing to leave. */
 static void leave(void)
 {
 	if (hz_unlikely(place == HZ_GPU_OUTSIDE))
 		return;
-	place = HZ_GPU_AT_DOOR;
-	hz_unlock(&hz_gpu.lock);
+	open_door(&hz_gpu.lock);
 	place = HZ_GPU_OUTSIDE;
 }
 
@@ -60,7 +71,7 @@ void hz_gpu_jump(void)
 		return;
 	__atomic_store_n(&hz_gpu.lost, true, __ATOMIC_RELEASE);
 	__atomic_store_n(&hz_gpu.left_by_jump, true, __ATOMIC_RELEASE);
-	__atomic_store_n(&hz_gpu_recording, false, __ATOMIC_RELEASE);
+	hz_gpu_record_stop();
 	hz_gpu.stopped = false;
 	place = HZ_GPU_OUTSIDE;
 	if (was != HZ_GPU_INSIDE)
@@ -102,6 +113,7 @@ void hz_gpu_hold(struct hz_gpu *g)
 {
 	if (g->stopped)
 		return;
+	place = HZ_GPU_AT_DOOR;
 	hz_lock(&g->launching);
 	place = HZ_GPU_STOPPED;
 }
@@ -110,8 +122,8 @@ void hz_gpu_release(struct hz_gpu *g)
 {
 	if (g->stopped || hz_unlikely(place != HZ_GPU_STOPPED))
 		return;
+	open_door(&g->launching);
 	place = HZ_GPU_INSIDE;
-	hz_unlock(&g->launching);
 }
 
 /* Most of it before anybody has to wait. */
@@ -127,6 +139,26 @@ void hz_gpu_go(struct hz_gpu *g)
 {
 	g->stopped = false;
 	hz_gpu_release(g);
+}
+
+/* At the end of the process a thread may be stopped with a lock, for ever. */
+struct hz_gpu *hz_gpu_enter_end(void)
+{
+	struct hz_gpu *g = &hz_gpu;
+
+	if (place != HZ_GPU_OUTSIDE)
+		return NULL;
+	place = HZ_GPU_AT_DOOR;
+	if (hz_lock_for(&g->lock, END_NS)) {
+		if (!g->lost && hz_lock_for(&g->launching, END_NS)) {
+			place = HZ_GPU_STOPPED;
+			g->stopped = true;
+			return g;
+		}
+		open_door(&g->lock);
+	}
+	place = HZ_GPU_OUTSIDE;
+	return NULL;
 }
 
 struct hz_gpu *hz_gpu_enter_change(void)
@@ -150,8 +182,7 @@ static void leave_launch(void)
 {
 	if (hz_unlikely(place == HZ_GPU_OUTSIDE))
 		return;
-	place = HZ_GPU_AT_DOOR;
-	hz_unlock(&hz_gpu.launching);
+	open_door(&hz_gpu.launching);
 	place = HZ_GPU_OUTSIDE;
 }
 

@@ -97,7 +97,8 @@ static void orphan(struct hz_engine *e, struct hz_block *blk)
 
 void hz_region_dead(struct hz_engine *e, uint32_t b)
 {
-	if (e->blk[b].flags & HZ_BLKF_ON_DEAD)
+	e->blk[b].freed_again = e->blk[b].flags & HZ_BLKF_ON_DEAD;
+	if (e->blk[b].freed_again)
 		return;
 	e->blk[b].flags |= HZ_BLKF_ON_DEAD;
 	e->dead[(e->dead_first + e->dead_count++) % e->blocks] = b;

@@ -271,10 +271,10 @@ static void relieve(struct hz_engine *e, struct hz_worker *w)
 	if (e->reader.inflight || w->inflight)
 		return;
 	/* Of what was freed nothing is kept back now. */
-	if (hz_evict_dead(e, 1, 0)) {
+	while (e->waiting && hz_evict_dead(e, 1, 0))
 		hz_fill_waiting(e, w);
+	if (!e->waiting)
 		return;
-	}
 	/* Frames that are kept for whole blocks are no reason to wait. Who
 	 * waits longest may need more than a page. */
 	if (e->waiting_pieces && hz_pieces_credit(e, 1, true)) {

@@ -52,7 +52,7 @@ enum {
 	HZ_BLKF_SLOT = 1 << 3,	  /* slot and hash are valid: a copy exists */
 	HZ_BLKF_DEMAND = 1 << 4,  /* READING: begun by a fault */
 	HZ_BLKF_WAITING = 1 << 5, /* on the list of faults without a frame */
-	HZ_BLKF_ON_DEAD = 1 << 6, /* on the stack of dead blocks */
+	HZ_BLKF_ON_DEAD = 1 << 6, /* on the ring of dead blocks */
 	HZ_BLKF_NO_ACCESS = 1 << 7, /* unmapped by the program: PROT_NONE */
 };
 
@@ -73,6 +73,7 @@ struct hz_block {
 	uint64_t wanted_ns; /* when the oldest waiting fault was read */
 	uint16_t changed;   /* times in a row that it left changed */
 	bool waits_in_pieces; /* how it entered the waiting list */
+	bool freed_again; /* since it came onto the ring of dead blocks */
 	bool guarded; /* as it was at a fork; hz_block_guard() only */
 };
 
