@@ -11,24 +11,11 @@ LD_LIBRARY_PATH=$tmp/lib LD_PRELOAD=$HORIZON_PRELOAD \
 	"$(program array_uses)" <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
 run=$!
 exec 7>"$tmp/in"
-tries=600
-until grep -q ready "$tmp/out"; do
-	tries=$((tries - 1))
-	if [ "$tries" -eq 0 ] || ! kill -0 "$run" 2>/dev/null; then
-		cat "$tmp/err" >&2
-		fail "the program did not start"
-	fi
-	sleep 0.1
-done
+is_ready
 # The table is written a moment later.
 until horizon-stat -T -J -p "$run" >"$tmp/json" &&
 	grep -q '"launches":5,' "$tmp/json"; do
-	tries=$((tries - 1))
-	if [ "$tries" -le 0 ]; then
-		cat "$tmp/json" >&2
-		fail "no array with 5 launches"
-	fi
-	sleep 0.1
+	once_more "no array with 5 launches" "$tmp/json"
 done
 exec 7>&-
 wait "$run" || fail "the program failed"

@@ -310,26 +310,15 @@ static void import_all(pid_t pid, const struct offer *o)
 
 static void external(void)
 {
-	struct {
-		int type;
-		union {
-			int fd;
-			void *both[2];
-		} handle;
-		unsigned long long size;
-		unsigned flags, reserved[16];
-	} d = {.type = FD_TYPE, .size = MIB};
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC all = {.size = MIB};
-	CUresult (*import)(CUexternalMemory *, const void *) =
-		driver_get("cuImportExternalMemory", 10000, 0);
 	CUresult (*destroy)(CUexternalMemory) =
 		driver_get("cuDestroyExternalMemory", 10000, 0);
+	int fd = memfd_create("external", MFD_CLOEXEC);
 	CUexternalMemory m;
 	CUdeviceptr p;
 
-	d.handle.fd = memfd_create("external", MFD_CLOEXEC);
-	expect(d.handle.fd >= 0 && !ftruncate(d.handle.fd, (off_t)MIB));
-	ok(import(&m, &d));
+	expect(fd >= 0 && !ftruncate(fd, (off_t)MIB));
+	ok(driver_import(&m, fd, MIB));
 	ok(SYM(cuExternalMemoryGetMappedBuffer)(&p, m, &all));
 	expect(counted("gpu_allocations", places + 1) == places + 1);
 	ok(SYM(cuMemFree_v2)(p));

@@ -8,6 +8,7 @@
 #include "driver.h"
 
 #include <dlfcn.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include "softcuda.h"
@@ -100,6 +101,34 @@ CUfunction driver_kernel(const char *name)
 
 	ok(get(&f, module, name));
 	return f;
+}
+
+void driver_show(void)
+{
+	struct pollfd in = {.fd = 0, .events = POLLIN};
+
+	puts("ready");
+	fflush(stdout);
+	/* Waiting for the device is when the table is written. */
+	while (poll(&in, 1, 10) == 0)
+		ok(SYM(cuCtxSynchronize)());
+}
+
+CUresult driver_import(CUexternalMemory *m, int fd, uint64_t bytes)
+{
+	struct {
+		int type;
+		union {
+			int fd;
+			void *both[2];
+		} handle;
+		unsigned long long size;
+		unsigned flags, reserved[16];
+	} d = {.type = 1, .handle.fd = fd, .size = bytes};
+	CUresult (*import)(CUexternalMemory *, const void *) =
+		driver_get("cuImportExternalMemory", 10000, 0);
+
+	return import(m, &d);
 }
 
 void driver_launch(CUfunction f, CUstream s, void **params)

@@ -47,6 +47,10 @@ void *driver_symbol(const char *name);
 /* cuInit, a context on device 0 that is current, the module. */
 void driver_start(void);
 CUfunction driver_kernel(const char *name);
+/* Say "ready", and wait for the end of the input. */
+void driver_show(void);
+/* A file of `bytes`, imported as memory of another interface. */
+CUresult driver_import(CUexternalMemory *m, int fd, uint64_t bytes);
 /* Destroys what driver_start made. */
 void driver_end(void);
 

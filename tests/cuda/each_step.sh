@@ -5,23 +5,12 @@
 # for bit; after each step the report's memory is the driver's, to the byte; and
 # nothing is left in the driver at its end. See each_step.c.
 . "${top_srcdir:-.}/tests/cuda/functions.sh"
-need_driver
-train=$top_builddir/tests/trainer/gpt-train
-[ -x "$train" ] || skip "no gpt-train"
-text=/usr/share/common-licenses/GPL-3
-[ -r "$text" ] || skip "no text at $text"
+need_trainer
 watch=$here/.libs/libeachstep.so
 [ -r "$watch" ] || watch=$here/libeachstep.so
-LD_LIBRARY_PATH=$tmp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export LD_LIBRARY_PATH
 steps=5
 model="--device cuda --text $text --layers 2 --hidden 48 --heads 4 --seq 32
 	--batch 2 --steps $steps --lr 0.003"
-
-losses()
-{
-	sed 's/ tok\/s.*//' "$tmp/out"
-}
 
 # trains NAME OPTION...
 trains()

@@ -59,6 +59,46 @@ need_strange_driver()
 	export HORIZON_CUDA_DRIVER
 }
 
+# The trainer that knows nothing of us, and a text for it.
+need_trainer()
+{
+	need_driver
+	train=$top_builddir/tests/trainer/gpt-train
+	[ -x "$train" ] || skip "no gpt-train"
+	text=/usr/share/common-licenses/GPL-3
+	[ -r "$text" ] || skip "no text at $text"
+	LD_LIBRARY_PATH=$tmp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+	export LD_LIBRARY_PATH train text
+}
+
+# What it printed to $tmp/out, less its speed.
+losses()
+{
+	sed 's/ tok\/s.*//' "$tmp/out"
+}
+
+# once_more MESSAGE FILE: wait before $tries more looks; none are left: fail.
+once_more()
+{
+	tries=$((tries - 1))
+	[ "$tries" -gt 0 ] || {
+		cat "$2" >&2
+		fail "$1"
+	}
+	sleep 0.1
+}
+
+# is_ready [TRIES]: until the program $run says so in $tmp/out. What is left of
+# $tries may be used for what comes a moment later.
+is_ready()
+{
+	tries=${1:-600}
+	until grep -q ready "$tmp/out"; do
+		kill -0 "$run" 2>/dev/null || tries=0
+		once_more "the program did not get through" "$tmp/err"
+	done
+}
+
 # program NAME: the program itself; libtool's wrapper is a shell.
 program()
 {

@@ -8,7 +8,6 @@
  * end of its input, so that one can look at both.
  */
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,14 +35,8 @@ static void holds(uint64_t vram, unsigned allocations)
 
 static void look_at_us(void)
 {
-	struct pollfd in = {.fd = 0, .events = POLLIN};
-
-	if (!waits)
-		return;
-	puts("ready");
-	fflush(stdout);
-	while (poll(&in, 1, 10) == 0)
-		ok(SYM(cuCtxSynchronize)());
+	if (waits)
+		driver_show();
 }
 
 static void reads(CUdeviceptr p, unsigned want)
@@ -52,6 +45,26 @@ static void reads(CUdeviceptr p, unsigned want)
 
 	ok(SYM(cuMemcpyDtoH_v2)(&v, p, sizeof(v)));
 	expect(v == want);
+}
+
+/* Two MiB of addresses for it. */
+static CUdeviceptr mapped(CUmemGenericAllocationHandle h)
+{
+	CUresult (*reserve)(CUdeviceptr *, size_t, size_t, CUdeviceptr,
+			    unsigned long long) =
+		driver_get("cuMemAddressReserve", 10020, 0);
+	CUresult (*allow)(CUdeviceptr, size_t, const void *, size_t) =
+		driver_get("cuMemSetAccess", 10020, 0);
+	struct {
+		CUmemLocation location;
+		int flags;
+	} access = {{1, 0}, 3};
+	CUdeviceptr p;
+
+	ok(reserve(&p, 2 * MIB, 0, 0, 0));
+	ok(SYM(cuMemMap)(p, 2 * MIB, 0, h, 0));
+	ok(allow(p, 2 * MIB, &access, 1));
+	return p;
 }
 
 /* ---- the one that gets it ---- */
@@ -112,26 +125,15 @@ static void of_a_pool(struct offer *o)
 
 static void physical(const struct offer *o)
 {
-	CUresult (*reserve)(CUdeviceptr *, size_t, size_t, CUdeviceptr,
-			    unsigned long long) =
-		driver_get("cuMemAddressReserve", 10020, 0);
 	CUresult (*unreserve)(CUdeviceptr, size_t) =
 		driver_get("cuMemAddressFree", 10020, 0);
-	CUresult (*allow)(CUdeviceptr, size_t, const void *, size_t) =
-		driver_get("cuMemSetAccess", 10020, 0);
-	struct {
-		CUmemLocation location;
-		int flags;
-	} access = {{1, 0}, 3};
 	CUmemGenericAllocationHandle h;
 	CUdeviceptr p;
 
 	ok(SYM(cuMemImportFromShareableHandle)(
 		&h, (void *)(intptr_t)o->physical, FD_TYPE));
 	holds(0, 0);
-	ok(reserve(&p, 2 * MIB, 0, 0, 0));
-	ok(SYM(cuMemMap)(p, 2 * MIB, 0, h, 0));
-	ok(allow(p, 2 * MIB, &access, 1));
+	p = mapped(h);
 	holds(0, 1);
 	reads(p, 33);
 	ok(SYM(cuMemUnmap)(p, 2 * MIB));
@@ -143,19 +145,8 @@ static void physical(const struct offer *o)
 /* Memory that no driver has made. */
 static void external(void)
 {
-	struct {
-		int type;
-		union {
-			int fd;
-			void *both[2];
-		} handle;
-		unsigned long long size;
-		unsigned flags, reserved[16];
-	} d = {.type = FD_TYPE, .size = MIB};
 	CUDA_EXTERNAL_MEMORY_BUFFER_DESC part = {.offset = 4096,
 						 .size = MIB / 2};
-	CUresult (*import)(CUexternalMemory *, const void *) =
-		driver_get("cuImportExternalMemory", 10000, 0);
 	CUresult (*destroy)(CUexternalMemory) =
 		driver_get("cuDestroyExternalMemory", 10000, 0);
 	int fd = memfd_create("external", MFD_CLOEXEC);
@@ -164,8 +155,7 @@ static void external(void)
 
 	expect(fd >= 0 && !ftruncate(fd, (off_t)MIB));
 	expect(pwrite(fd, &(unsigned){44}, 4, 4096) == 4);
-	d.handle.fd = fd;
-	ok(import(&m, &d));
+	ok(driver_import(&m, fd, MIB));
 	ok(SYM(cuExternalMemoryGetMappedBuffer)(&p, m, &part));
 	holds(0, 1);
 	reads(p, 44);
@@ -231,24 +221,13 @@ static CUdeviceptr offer_pool(struct offer *o)
 
 static void offer_physical(struct offer *o)
 {
-	CUresult (*reserve)(CUdeviceptr *, size_t, size_t, CUdeviceptr,
-			    unsigned long long) =
-		driver_get("cuMemAddressReserve", 10020, 0);
-	CUresult (*allow)(CUdeviceptr, size_t, const void *, size_t) =
-		driver_get("cuMemSetAccess", 10020, 0);
 	CUmemAllocationProp prop = {
 		.type = 1, .requestedHandleTypes = FD_TYPE, .location = {1, 0}};
-	struct {
-		CUmemLocation location;
-		int flags;
-	} access = {{1, 0}, 3};
 	CUmemGenericAllocationHandle h;
 	CUdeviceptr p;
 
-	ok(reserve(&p, 2 * MIB, 0, 0, 0));
 	ok(SYM(cuMemCreate)(&h, 2 * MIB, &prop, 0));
-	ok(SYM(cuMemMap)(p, 2 * MIB, 0, h, 0));
-	ok(allow(p, 2 * MIB, &access, 1));
+	p = mapped(h);
 	mark(p, 33);
 	ok(SYM(cuMemExportToShareableHandle)(&o->physical, h, FD_TYPE, 0));
 }

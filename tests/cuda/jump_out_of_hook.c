@@ -14,13 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
+#include "pieces.h"
 
-#define PIECES 4096u
-#define PIECE  256u
 #define JUMPS  20
 
-static int (*driver_memset)(uint64_t p, unsigned char value, size_t bytes);
-static uint64_t area;
 static sigjmp_buf home;
 static volatile sig_atomic_t jumps, ready;
 static unsigned long others; /* atomic: calls of the other thread */
@@ -57,20 +54,12 @@ int main(void)
 {
 	struct itimerval often = {{0, 3000}, {0, 3000}}, never;
 	struct sigaction act = {.sa_handler = on_alarm};
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-	int (*alloc)(uint64_t *, size_t);
 	sigset_t alarm_only;
 	pthread_t id;
 
 	memset(&never, 0, sizeof(never));
-	if (!driver)
+	if (!make_pieces())
 		return 1;
-	alloc = (int (*)(uint64_t *, size_t))dlsym(driver, "cuMemAlloc_v2");
-	driver_memset = (int (*)(uint64_t, unsigned char, size_t))dlsym(
-		driver, "cuMemsetD8_v2");
-	alloc(&area, PIECES * PIECE);
-	for (unsigned i = 0; i < PIECES; i++)
-		driver_memset(area + i * PIECE, 0, 1);
 	/* The signal is for this thread alone: the other one has none of the
 	 * stack that is jumped to. */
 	sigemptyset(&alarm_only);

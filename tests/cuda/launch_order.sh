@@ -19,17 +19,9 @@ table()
 
 LD_LIBRARY_PATH=$tmp/lib LD_PRELOAD=$HORIZON_PRELOAD \
 	"$(program launch_order)" <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
-child=$!
+run=$!
 exec 7>"$tmp/in"
-tries=1200
-until grep -q ready "$tmp/out"; do
-	tries=$((tries - 1))
-	if [ "$tries" -le 0 ] || ! kill -0 "$child" 2>/dev/null; then
-		cat "$tmp/err" >&2
-		fail "the program did not get through"
-	fi
-	sleep 0.1
-done
+is_ready 1200
 grep '^0x' "$tmp/out" | grep -v ' 0$' | LC_ALL=C sort >"$tmp/want"
 [ "$(wc -l <"$tmp/want")" -gt 1000 ] || fail "too few tensors were named"
 # The table is written a moment later.
@@ -43,5 +35,5 @@ until table >"$tmp/has" && cmp -s "$tmp/has" "$tmp/want"; do
 	sleep 0.1
 done
 exec 7>&-
-wait "$child" || fail "the program failed: $(cat "$tmp/err")"
+wait "$run" || fail "the program failed: $(cat "$tmp/err")"
 [ ! -s "$tmp/err" ] || fail "not silent: $(cat "$tmp/err")"

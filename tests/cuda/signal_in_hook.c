@@ -12,14 +12,11 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "pieces.h"
 
-#define PIECES	4096u
-#define PIECE	256u
 #define HANDLED 40
 
 static volatile sig_atomic_t handled, wrong;
-static int (*driver_memset)(uint64_t p, unsigned char value, size_t bytes);
-static uint64_t area;
 
 static void on_alarm(int sig)
 {
@@ -50,17 +47,9 @@ int main(void)
 {
 	struct itimerval often = {{0, 2000}, {0, 2000}}, never = {0};
 	struct sigaction act = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
-	int (*alloc)(uint64_t *, size_t);
 
-	if (!driver)
+	if (!make_pieces())
 		return 1;
-	alloc = (int (*)(uint64_t *, size_t))dlsym(driver, "cuMemAlloc_v2");
-	driver_memset = (int (*)(uint64_t, unsigned char, size_t))dlsym(
-		driver, "cuMemsetD8_v2");
-	alloc(&area, PIECES * PIECE);
-	for (unsigned i = 0; i < PIECES; i++)
-		driver_memset(area + i * PIECE, 0, 1);
 	sigaction(SIGALRM, &act, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	while (handled < HANDLED)

@@ -10,14 +10,7 @@ LD_PRELOAD=$HORIZON_PRELOAD "$asked" wait "$driver" <"$tmp/in" \
 	>"$tmp/out" 2>"$tmp/err" &
 run=$!
 exec 7>"$tmp/in"
-tries=600
-until grep -q ready "$tmp/out"; do
-	tries=$((tries - 1))
-	if [ "$tries" -eq 0 ] || ! kill -0 "$run" 2>/dev/null; then
-		fail "the program did not start: $(cat "$tmp/err")"
-	fi
-	sleep 0.1
-done
+is_ready
 horizon-stat -p "$run" >"$tmp/one" 2>"$tmp/err" ||
 	fail "not found by its number: $(cat "$tmp/err")"
 horizon-stat >"$tmp/all" 2>"$tmp/err" || fail "not found: $(cat "$tmp/err")"

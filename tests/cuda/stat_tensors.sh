@@ -11,23 +11,10 @@ LD_LIBRARY_PATH=$tmp/lib horizon-run --report "$tmp/report" -- \
 	"$(program watched)" <"$tmp/in" >"$tmp/out" 2>"$tmp/err" &
 run=$!
 exec 7>"$tmp/in"
-tries=600
-until grep -q ready "$tmp/out"; do
-	tries=$((tries - 1))
-	if [ "$tries" -eq 0 ] || ! kill -0 "$run" 2>/dev/null; then
-		cat "$tmp/err" >&2
-		fail "the program did not start"
-	fi
-	sleep 0.1
-done
+is_ready
 # The table is written a moment later.
 until horizon-stat -T >"$tmp/table" && grep -q ' 20 .* add$' "$tmp/table"; do
-	tries=$((tries - 1))
-	if [ "$tries" -le 0 ]; then
-		cat "$tmp/table" >&2
-		fail "no tensor with 20 launches"
-	fi
-	sleep 0.1
+	once_more "no tensor with 20 launches" "$tmp/table"
 done
 horizon-stat -T -J >"$tmp/json"
 horizon-stat -T --format=csv >"$tmp/csv"

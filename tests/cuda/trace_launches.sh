@@ -7,14 +7,8 @@
 # computes the same, horizon-replay takes the file, and a process that is
 # killed leaves one that can be read.
 . "${top_srcdir:-.}/tests/cuda/functions.sh"
-need_driver
+need_trainer
 command -v horizon-run >/dev/null || skip "no horizon-run"
-train=$top_builddir/tests/trainer/gpt-train
-[ -x "$train" ] || skip "no gpt-train"
-text=/usr/share/common-licenses/GPL-3
-[ -r "$text" ] || skip "no text at $text"
-LD_LIBRARY_PATH=$tmp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export LD_LIBRARY_PATH
 trace=$tmp/trace
 
 # of KEY: the number in the report's part of the device.
@@ -83,11 +77,6 @@ agrees()
 		}
 		exit bad
 	}' "$tmp/events" >&2 || exit 1
-}
-
-losses()
-{
-	sed 's/ tok\/s.*//' "$tmp/out"
 }
 
 model="--device cuda --text $text --layers 2 --hidden 48 --heads 4 --seq 32

@@ -186,14 +186,22 @@ static CUresult requirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out,
 
 /* ---- arrays ---- */
 
+static CUresult may_make_of(const void *out, const CUDA_ARRAY3D_DESCRIPTOR *d,
+			    CUcontext *ctx)
+{
+	CUresult res = may_make(ctx);
+
+	if (res)
+		return res;
+	return out ? desc_check(d) : CUDA_ERROR_INVALID_VALUE;
+}
+
 static CUresult make(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	CUcontext ctx;
 	CUarray a;
-	CUresult res = may_make(&ctx);
+	CUresult res = may_make_of(out, d, &ctx);
 
-	if (!res)
-		res = out ? desc_check(d) : CUDA_ERROR_INVALID_VALUE;
 	if (res)
 		return res;
 	a = soft_new(SOFT_ARRAY, sizeof(*a));
@@ -312,10 +320,8 @@ SOFT_API(cuMipmappedArrayCreate,
 {
 	CUmipmappedArray m;
 	CUcontext ctx;
-	CUresult res = may_make(&ctx);
+	CUresult res = may_make_of(out, d, &ctx);
 
-	if (!res)
-		res = out ? desc_check(d) : CUDA_ERROR_INVALID_VALUE;
 	if (res)
 		return res;
 	m = soft_new(SOFT_MIPMAP, sizeof(*m));

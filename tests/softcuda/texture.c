@@ -93,6 +93,17 @@ static CUresult find(unsigned long long handle, enum soft_kind kind,
 	return soft_check(*t, kind);
 }
 
+static CUresult resource_of(unsigned long long handle, enum soft_kind kind,
+			    CUDA_RESOURCE_DESC *out)
+{
+	struct texture *t;
+	CUresult res = find(handle, kind, out, &t);
+
+	if (!res)
+		*out = t->resource;
+	return res;
+}
+
 SOFT_API(cuTexObjectCreate,
 	 (CUtexObject * out, const CUDA_RESOURCE_DESC *r,
 	  const CUDA_TEXTURE_DESC *d, const CUDA_RESOURCE_VIEW_DESC *v),
@@ -122,12 +133,7 @@ SOFT_API(cuTexObjectDestroy, (CUtexObject t), (t))
 SOFT_API(cuTexObjectGetResourceDesc,
 	 (CUDA_RESOURCE_DESC * out, CUtexObject handle), (out, handle))
 {
-	struct texture *t;
-	CUresult res = find(handle, SOFT_TEXTURE, out, &t);
-
-	if (!res)
-		*out = t->resource;
-	return res;
+	return resource_of(handle, SOFT_TEXTURE, out);
 }
 
 SOFT_API(cuTexObjectGetTextureDesc,
@@ -175,10 +181,5 @@ SOFT_API(cuSurfObjectDestroy, (CUsurfObject t), (t))
 SOFT_API(cuSurfObjectGetResourceDesc,
 	 (CUDA_RESOURCE_DESC * out, CUsurfObject handle), (out, handle))
 {
-	struct texture *t;
-	CUresult res = find(handle, SOFT_SURFACE, out, &t);
-
-	if (!res)
-		*out = t->resource;
-	return res;
+	return resource_of(handle, SOFT_SURFACE, out);
 }
