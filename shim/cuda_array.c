@@ -90,33 +90,28 @@ void hz_cu_array_3d(const void *array, const CUDA_ARRAY3D_DESCRIPTOR *d,
 	hz_cu_alloc(HZ_ARRAY(array), bytes, HZ_GPU_ARRAY);
 }
 
+/* What descriptors of all kinds have; the first ones with smaller numbers. */
+#define COMMON(d_)                                          \
+	.Width = (d_)->Width, .Height = (d_)->Height,       \
+	.Format = (d_)->Format, .NumChannels = (d_)->NumChannels
+
 void hz_cu_array(CUarray a, const CUDA_ARRAY_DESCRIPTOR *d)
 {
-	const CUDA_ARRAY3D_DESCRIPTOR full = {.Width = d->Width,
-					      .Height = d->Height,
-					      .Format = d->Format,
-					      .NumChannels = d->NumChannels};
+	const CUDA_ARRAY3D_DESCRIPTOR full = {COMMON(d)};
 
 	hz_cu_array_3d(a, &full, 1);
 }
 
 void hz_cu_array_v1(CUarray a, const CUDA_ARRAY_DESCRIPTOR_v1 *d)
 {
-	const CUDA_ARRAY3D_DESCRIPTOR full = {.Width = d->Width,
-					      .Height = d->Height,
-					      .Format = d->Format,
-					      .NumChannels = d->NumChannels};
+	const CUDA_ARRAY3D_DESCRIPTOR full = {COMMON(d)};
 
 	hz_cu_array_3d(a, &full, 1);
 }
 
 void hz_cu_array_3d_v1(CUarray a, const CUDA_ARRAY3D_DESCRIPTOR_v1 *d)
 {
-	const CUDA_ARRAY3D_DESCRIPTOR full = {.Width = d->Width,
-					      .Height = d->Height,
-					      .Depth = d->Depth,
-					      .Format = d->Format,
-					      .NumChannels = d->NumChannels,
+	const CUDA_ARRAY3D_DESCRIPTOR full = {COMMON(d), .Depth = d->Depth,
 					      .Flags = d->Flags};
 
 	hz_cu_array_3d(a, &full, 1);
