@@ -7,9 +7,9 @@
 #include "config.h"
 #endif
 #include <stdlib.h>
-#include <time.h>
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/os.h"
 
 #ifdef HZ_DEBUG
 
@@ -77,13 +77,9 @@ void hz_lock(struct hz_lock *lock)
 
 bool hz_lock_for(struct hz_lock *lock, uint64_t ns)
 {
-	struct timespec t;
+	struct timespec t = hz_os_after(ns);
 
 	check_order(lock);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ns += (uint64_t)t.tv_nsec;
-	t.tv_sec += (time_t)(ns / 1000000000);
-	t.tv_nsec = (long)(ns % 1000000000);
 	if (pthread_mutex_clocklock(&lock->mtx, CLOCK_MONOTONIC, &t))
 		return false;
 	note_held(lock);

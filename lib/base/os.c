@@ -122,6 +122,14 @@ static uint64_t linux_now(void)
 const struct hz_os_ops hz_os_linux = LINUX_OPS;
 struct hz_os_ops hz_os = LINUX_OPS;
 
+struct timespec hz_os_after(uint64_t ns)
+{
+	uint64_t at = hz_os.now() + ns;
+
+	return (struct timespec){.tv_sec = (time_t)(at / 1000000000),
+				 .tv_nsec = (long)(at % 1000000000)};
+}
+
 ssize_t hz_os_slurp(const char *path, char *buf, size_t len)
 {
 	int fd = hz_os.open(path, O_RDONLY | O_CLOEXEC, 0);

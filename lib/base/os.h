@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct hz_os_ops {
 	/* mmap returns the address, or -errno as a negative long. */
@@ -42,6 +43,9 @@ struct hz_os_ops {
 
 extern const struct hz_os_ops hz_os_linux; /* raw system calls */
 extern struct hz_os_ops hz_os;		   /* in use; starts as hz_os_linux */
+
+/* A moment of CLOCK_MONOTONIC, so many ns from now. */
+struct timespec hz_os_after(uint64_t ns);
 
 /* Read a whole small file (/proc, /sys) into buf, NUL-terminated, cut at
  * len - 1. Returns the bytes read or -errno. Never allocates. */

@@ -250,7 +250,8 @@ static uint64_t interval(const struct hz_engine *e)
  * of the reads and up to 3 % of the time; 4 save no more. */
 #define FOLLOW_FREE 8u
 
-void hz_budget_divide(struct hz_engine *e)
+/* How much of the budget is kept free, and how much the plan may fill. */
+static void divide(struct hz_engine *e)
 {
 	bool follows = hz_plan_follows(e->plan);
 	uint32_t free = hz_tier_free_target(
@@ -265,7 +266,7 @@ void hz_budget_divide(struct hz_engine *e)
 	hz_plan_capacity(e->plan, e->cap - hz_min(e->cap / 2, free));
 }
 
-void hz_budget_poll(struct hz_engine *e, bool force)
+static void ask_group(struct hz_engine *e, bool force)
 {
 	uint64_t now = hz_os.now(), bytes;
 	uint32_t cap;
@@ -288,7 +289,12 @@ void hz_budget_poll(struct hz_engine *e, bool force)
 		return;
 	e->cap_lost = false;
 	e->cap = cap;
-	hz_budget_divide(e);
 	hz_stat_gauge(HZ_STAT_ram_capacity, HZ_STAT_ram_capacity,
 		      (uint64_t)cap << HZ_BLOCK_SHIFT);
+}
+
+void hz_budget_poll(struct hz_engine *e, bool force)
+{
+	ask_group(e, force);
+	divide(e);
 }

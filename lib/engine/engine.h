@@ -37,6 +37,7 @@
 #define HZ_ENGINE_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -444,6 +445,8 @@ void hz_engine_finish(struct hz_engine *e, struct hz_worker *w);
 int hz_thread_make(void *(*body)(void *), void *arg);
 /* Common beginning of our threads: name, signals, hz_inside. */
 void hz_thread_begin(const char *name);
+/* Wait for the semaphore, no longer than so many ns. */
+void hz_thread_nap(sem_t *wake, uint64_t ns);
 /* A descriptor table of its own for this thread and those it makes, with `keep`
  * of the program's (-1: none). -errno below Linux 5.9. */
 int hz_thread_leave_files(int keep);
@@ -454,11 +457,9 @@ int hz_thread_leave_files(int keep);
 bool hz_budget_leaves(uint64_t bytes);
 /* One page less, until the budget is looked at again. Lock held. */
 void hz_budget_lost(struct hz_engine *e);
-/* Recompute `cap` if the last time was long ago (`force`: at once). Drops the
- * lock while it reads /proc and the cgroup. */
+/* Recompute `cap` if the last time was long ago (`force`: at once), and what of
+ * it is kept free. Drops the lock while it reads /proc and the cgroup. */
 void hz_budget_poll(struct hz_engine *e, bool force);
-/* How much of the budget is kept free, and how much the plan may fill. */
-void hz_budget_divide(struct hz_engine *e);
 
 /* ---- fork.c ---- */
 void hz_fork_quiesce(struct hz_engine *e);

@@ -209,6 +209,16 @@ void hz_gpu_row_new(struct hz_gpu *g, uint32_t t);
 void hz_gpu_row_cut(struct hz_gpu *g, uint32_t t, uint32_t cut);
 void hz_gpu_row_gone(void *gpu, struct hz_gpu_tensor *t);
 void hz_gpu_rows_write(struct hz_gpu *g, uint64_t now);
+/* Word i of n is about to be looked up: some are brought in together. */
+static inline void hz_gpu_prefetch(struct hz_gpu *g, const uint64_t *word,
+				   uint32_t i, uint32_t n)
+{
+	const uint32_t lot = 64;
+
+	if (i % lot == 0)
+		hz_gpu_map_prefetch(&g->map, word + i, hz_min(n - i, lot));
+}
+
 /* The tensor that holds addr, cut if it does not start there. */
 uint32_t hz_gpu_tensor_at(struct hz_gpu *g, uint64_t addr);
 /* Give what was counted to the tensors; drains. */
@@ -256,8 +266,6 @@ void hz_gpu_drain(struct hz_gpu *g);
 void hz_gpu_make_room(struct hz_gpu *g, uint32_t n);
 /* The driver is initialised: make hz-launch. Without locks. */
 void hz_gpu_later_start(void);
-/* In a child: its parent works off what is there. */
-void hz_gpu_later_drop(struct hz_gpu *g);
 
 /* ---- gpu_record.c ---- */
 

@@ -229,17 +229,6 @@ static void write_rows(bool worked)
 	hz_gpu_rows_write(g, now);
 }
 
-static void nap(uint64_t ns)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ns += (uint64_t)t.tv_nsec;
-	t.tv_sec += (time_t)(ns / 1000000000);
-	t.tv_nsec = (long)(ns % 1000000000);
-	sem_clockwait(&hz_launch.wake, CLOCK_MONOTONIC, &t);
-}
-
 /* Launches shall not wait for the kernel to clear the ring's pages. */
 static void *launch_main(void *arg)
 {
@@ -256,7 +245,7 @@ static void *launch_main(void *arg)
 
 		write_rows(worked);
 		ns = worked ? NAP_MIN_NS : hz_min(2 * ns, NAP_MAX_NS);
-		nap(ns);
+		hz_thread_nap(&hz_launch.wake, ns);
 	}
 	return NULL;
 }
@@ -272,11 +261,4 @@ void hz_gpu_later_start(void)
 	if (rc)
 		hz_log(HZ_INFO, "gpu",
 		       "launches are looked up where they are made (%m)", rc);
-}
-
-void hz_gpu_later_drop(struct hz_gpu *g)
-{
-	/* A thread that forks in a handler may be at an entry: it goes on
-	 * there in the child, up to where it was told. */
-	g->later_on = false;
 }

@@ -35,8 +35,6 @@
 /* Names of tensors by where they lie: what comes back in each step is the
  * same one. Those that find no place get a name by their entry of the map. */
 #define NAMES (1u << 20)
-/* Words of a launch whose tensors are brought in at once. */
-#define PREFETCH 64u
 
 struct name {
 	uint64_t start, bytes;
@@ -90,18 +88,6 @@ static int write_queue(int fd)
 	return rc;
 }
 
-static void nap(void)
-{
-	uint64_t at;
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	at = (uint64_t)t.tv_nsec + PASS_NS;
-	t.tv_sec += (time_t)(at / 1000000000);
-	t.tv_nsec = (long)(at % 1000000000);
-	sem_timedwait(&rec.wake, &t);
-}
-
 /* Who holds the lock may be in a signal handler, for as long as it likes. */
 static void flush_old(void)
 {
@@ -129,7 +115,7 @@ static void *record_main(void *arg)
 	__atomic_store_n(&rec.answer, hz_min(fd, 0), __ATOMIC_RELEASE);
 	rc = fd < 0 ? fd : 0;
 	while (!rc) {
-		nap();
+		hz_thread_nap(&rec.wake, PASS_NS);
 		flush_old();
 		rc = write_queue(fd);
 		if (!rc)
@@ -327,9 +313,7 @@ void hz_gpu_record_launch(struct hz_gpu *g, uint32_t name,
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t t;
 
-		if (i % PREFETCH == 0)
-			hz_gpu_map_prefetch(&g->map, word + i,
-					    hz_min(n - i, PREFETCH));
+		hz_gpu_prefetch(g, word, i, n);
 		t = hz_gpu_map_find(&g->map, word[i]);
 		if (!is_device(g, t) || g->map.tensor[t].mark == g->mark)
 			continue;

@@ -10,8 +10,6 @@
 #include "engine/gpu_int.h"
 
 #define NOTHING UINT64_MAX
-/* Words that are looked up together. */
-#define PREFETCH 64u
 
 /* ---- with `lock`: words and tensors ---- */
 
@@ -57,9 +55,7 @@ static void resolve(struct hz_gpu *g, struct hz_gpu_set *s)
 	s->partial = false;
 	s->allocs = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (i % PREFETCH == 0)
-			hz_gpu_map_prefetch(&g->map, s->word + i,
-					    hz_min(s->n - i, PREFETCH));
+		hz_gpu_prefetch(g, s->word, i, s->n);
 		s->ref[i] = resolve_word(g, s, s->word[i]);
 		if (s->ref[i] != NOTHING)
 			remember_alloc(
@@ -89,9 +85,7 @@ void hz_gpu_named_once(struct hz_gpu *g, uint32_t kernel, const uint64_t *word,
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t t;
 
-		if (i % PREFETCH == 0)
-			hz_gpu_map_prefetch(&g->map, word + i,
-					    hz_min(n - i, PREFETCH));
+		hz_gpu_prefetch(g, word, i, n);
 		t = hz_gpu_tensor_at(g, word[i]);
 		if (t == HZ_NONE || g->map.tensor[t].mark == g->mark)
 			continue;
@@ -189,19 +183,24 @@ static bool queue(struct hz_gpu *g, struct hz_gpu_set *s)
 	return false;
 }
 
+static void count(struct hz_gpu_set **dirty, struct hz_gpu_set *s, uint64_t now)
+{
+	if (!s->listed) {
+		s->listed = true;
+		s->dirty = *dirty;
+		*dirty = s;
+	}
+	s->count++;
+	s->last = now;
+}
+
 static enum hz_gpu_told used(struct hz_gpu *g, struct hz_gpu_set *s,
 			     uint64_t now)
 {
 	if (hz_likely(!__atomic_load_n(&s->queued, __ATOMIC_ACQUIRE)) &&
 	    hz_unlikely(!is_valid(g, s)) && !queue(g, s))
 		return HZ_GPU_NO_ROOM;
-	if (!s->listed) {
-		s->listed = true;
-		s->dirty = g->dirty;
-		g->dirty = s;
-	}
-	s->count++;
-	s->last = now;
+	count(&g->dirty, s, now);
 	return HZ_GPU_TOLD;
 }
 
@@ -312,11 +311,5 @@ void hz_gpu_exec_used(struct hz_gpu *g, struct hz_gpu_set *s, uint64_t now)
 		s->count = 0;
 		resolve(g, s);
 	}
-	if (!s->listed) {
-		s->listed = true;
-		s->dirty = g->exec_dirty;
-		g->exec_dirty = s;
-	}
-	s->count++;
-	s->last = now;
+	count(&g->exec_dirty, s, now);
 }

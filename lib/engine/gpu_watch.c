@@ -377,7 +377,9 @@ void hz_gpu_fork_child(void)
 	if (!g->started)
 		return;
 	hz_gpu_record_stop();
-	hz_gpu_later_drop(g);
+	/* Who forked in a handler may be at an entry of the ring, and goes on
+	 * there up to where it was told. */
+	g->later_on = false;
 	hz_gpu_on = false;
 	hz_stats_mode_gpu(HZ_MODE_GPU_OFF);
 }

@@ -97,6 +97,13 @@ void hz_thread_begin(const char *name)
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
+void hz_thread_nap(sem_t *wake, uint64_t ns)
+{
+	struct timespec t = hz_os_after(ns);
+
+	sem_clockwait(wake, CLOCK_MONOTONIC, &t);
+}
+
 int hz_thread_leave_files(int keep)
 {
 	unsigned fd = (unsigned)keep;
@@ -381,7 +388,6 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 	finish_all(e, w, done, n);
 	hz_guard_poll(e);
 	hz_budget_poll(e, false);
-	hz_budget_divide(e);
 	give_back(e);
 	hz_pieces_write_on(e, w);
 	hz_fill_waiting(e, w);
@@ -535,9 +541,7 @@ static long carry_out(struct hz_engine *e, struct hz_request *r)
 
 static void wait_asked(struct hz_engine *e, uint64_t ns)
 {
-	uint64_t at = hz_os.now() + ns;
-	struct timespec ts = {.tv_sec = (time_t)(at / 1000000000),
-			      .tv_nsec = (long)(at % 1000000000)};
+	struct timespec ts = hz_os_after(ns);
 
 	pthread_cond_timedwait(&e->asked, &e->lock.mtx, &ts);
 }

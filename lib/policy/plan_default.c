@@ -244,7 +244,7 @@ unsigned hz_plan_ahead(struct hz_plan *plan, uint32_t *out, unsigned max)
 	uint32_t held = hz_plan_count(plan, HZ_LIST_AHEAD);
 	uint32_t window = hz_plan_window(plan), bound = window - window / 4;
 
-	if (plan->mode == HZ_PLAN_FOLLOW)
+	if (hz_plan_follows(plan))
 		return hz_learned_ahead(plan, out, max);
 	/* The rest of the window is for blocks in use. */
 	if (!plan->run || held >= bound)

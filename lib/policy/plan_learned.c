@@ -74,22 +74,22 @@ void hz_plan_learning(struct hz_plan *plan, bool on)
 	plan->no_learning = !on;
 }
 
+bool hz_plan_follows(const struct hz_plan *plan)
+{
+	return plan->mode == HZ_PLAN_FOLLOW;
+}
+
 struct hz_plan_learned hz_plan_learned(const struct hz_plan *plan)
 {
 	struct hz_plan_learned l = {
 		.period = plan->sched.length,
-		.locked = plan->mode == HZ_PLAN_FOLLOW,
+		.locked = hz_plan_follows(plan),
 		.locks = plan->locks,
 		.hits = plan->hits + plan->sched.hits,
 		.misses = plan->misses + plan->sched.misses,
 	};
 
 	return l;
-}
-
-bool hz_plan_follows(const struct hz_plan *plan)
-{
-	return plan->mode == HZ_PLAN_FOLLOW;
 }
 
 /* ---- the schedule's view of a block ---- */
@@ -111,13 +111,13 @@ static enum hz_sched_state state_of(struct hz_plan *plan, uint32_t block)
 
 void hz_learned_sync(struct hz_plan *plan, uint32_t block)
 {
-	if (plan->mode == HZ_PLAN_FOLLOW)
+	if (hz_plan_follows(plan))
 		hz_sched_set(&plan->sched, block, state_of(plan, block));
 }
 
 void hz_plan_absent(struct hz_plan *plan, uint32_t block)
 {
-	if (plan->mode == HZ_PLAN_FOLLOW && block < plan->lists.blocks)
+	if (hz_plan_follows(plan) && block < plan->lists.blocks)
 		hz_sched_set(&plan->sched, block, HZ_SCHED_AWAY);
 }
 
@@ -334,7 +334,7 @@ bool hz_plan_probes(const struct hz_plan *plan)
 	if (plan->mode == HZ_PLAN_SAMPLE)
 		return oldest_mapped(plan, probe_age(plan) + PROBE_LOT)
 			       .action != HZ_ACT_NONE;
-	return plan->mode == HZ_PLAN_FOLLOW && marker_due(plan);
+	return hz_plan_follows(plan) && marker_due(plan);
 }
 
 struct hz_choice hz_plan_probe(struct hz_plan *plan)
@@ -343,7 +343,7 @@ struct hz_choice hz_plan_probe(struct hz_plan *plan)
 
 	if (plan->mode == HZ_PLAN_SAMPLE)
 		return oldest_mapped(plan, probe_age(plan));
-	return plan->mode == HZ_PLAN_FOLLOW && marker_due(plan) ? marker(plan)
+	return hz_plan_follows(plan) && marker_due(plan) ? marker(plan)
 								: c;
 }
 
@@ -427,7 +427,7 @@ static struct hz_choice by_schedule(struct hz_plan *plan, bool must)
 
 struct hz_choice hz_learned_choose(struct hz_plan *plan, bool must)
 {
-	if (plan->mode == HZ_PLAN_FOLLOW)
+	if (hz_plan_follows(plan))
 		return by_schedule(plan, must);
 	return first_of(plan);
 }

@@ -142,7 +142,7 @@ void hz_plan_done(struct hz_plan *plan, struct hz_choice choice)
 	}
 	if (choice.action == HZ_ACT_DROP) {
 		plan->aim -= plan->aim >> HZ_PLAN_AIM_SHIFT;
-		if (plan->mode == HZ_PLAN_FOLLOW)
+		if (hz_plan_follows(plan))
 			hz_sched_doubt(&plan->sched);
 	}
 	hz_plan_move(plan, choice.block, HZ_LIST_NONE);
