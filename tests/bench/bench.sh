@@ -177,9 +177,15 @@ same_lines()
 		problems+=("$1 $2, round $round: wrong or no losses")
 }
 
-same_losses()
+# What the trainer printed, less its steps' numbers and its speed.
+losses()
 {
 	sed 's/^[^ ]* //; s/ tok.*//' "$work/$1.out" >"$work/$1.losses"
+}
+
+same_losses()
+{
+	losses "$1"
 	same_lines trainer "$1"
 }
 
@@ -240,12 +246,16 @@ member()
 			END { exit !found }'
 }
 
+median()
+{
+	sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+}
+
 # Median seconds of a way in this round.
 middle()
 {
 	awk -v head="$1 $2 $round" '$1 " " $2 " " $3 == head { print $4 }' \
-		"$work/samples" | sort -n |
-		awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'
+		"$work/samples" | median
 }
 
 # The trainer at each of $budgets; "$@" is the command.

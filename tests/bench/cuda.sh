@@ -32,10 +32,9 @@ cuda_run()
 	run "$way" env LD_LIBRARY_PATH="$work/driver" "$@" \
 		"$trainer" --device cuda --text $text $cuda_model \
 		--steps "$steps"
-	step=$(step_seconds "$way" 1 999 | sort -n |
-		awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
+	step=$(step_seconds "$way" 1 999 | median)
 	[ -n "$step" ] || problems+=("cuda, $way: no steps")
-	sed 's/^[^ ]* //; s/ tok.*//' "$work/$way.out" >"$work/$way.losses"
+	losses "$way"
 }
 
 # What a launch of 12 words costs: known ones, and ones that never come again.
