@@ -29,7 +29,6 @@
 
 #define FULL_NS	     1000000000ull
 #define FAILED_MOST  8u /* writes that fail in a row */
-#define SPARE_FRAMES 4u
 /* What was freed last is often allocated next, as temporaries are: to take its
  * page costs clearing another one. */
 #define DEAD_KEPT    4u
@@ -537,7 +536,7 @@ static void settle(struct hz_engine *e, struct hz_worker *w, struct hz_choice c)
 static bool must_go(const struct hz_engine *e)
 {
 	return e->waiting > e->waiting_pieces || e->pages > e->cap ||
-	       hz_free_frames(e) + e->writing < SPARE_FRAMES;
+	       hz_free_frames(e) + e->writing < HZ_SPARE_FRAMES;
 }
 
 static uint32_t dead_kept(const struct hz_engine *e)

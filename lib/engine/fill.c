@@ -22,8 +22,8 @@
 #include "engine/file_map.h"
 #include "engine/pieces.h"
 
-/* Frames that read-ahead leaves to demand faults. */
-#define AHEAD_RESERVE 2
+/* Places in the queue that read-ahead leaves to demand faults. */
+#define PLACES_KEPT 2u
 /* Blocks that the plan is asked for at once. */
 #define AHEAD_MOST 64
 
@@ -370,8 +370,8 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 	unsigned n;
 
 	if (e->frozen || e->order.open || e->waiting ||
-	    hz_usable_frames(e) <= AHEAD_RESERVE ||
-	    w->inflight + AHEAD_RESERVE >= e->depth)
+	    hz_usable_frames(e) <= HZ_SPARE_FRAMES ||
+	    w->inflight + PLACES_KEPT >= e->depth)
 		return;
 	n = hz_plan_ahead(e->plan, next, hz_array_len(next));
 	for (unsigned i = 0; i < n; i++) {
@@ -383,8 +383,8 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 			hz_plan_absent(e->plan, next[i]);
 			continue;
 		}
-		if (hz_usable_frames(e) <= AHEAD_RESERVE ||
-		    w->inflight + AHEAD_RESERVE >= e->depth)
+		if (hz_usable_frames(e) <= HZ_SPARE_FRAMES ||
+		    w->inflight + PLACES_KEPT >= e->depth)
 			break;
 		f = hz_frame_take(e, false, &zeros);
 		if (f == HZ_NONE || !hz_fill_start(e, w, next[i], f))

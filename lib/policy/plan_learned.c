@@ -33,6 +33,13 @@
 #define MARKER_EVERY 16u
 #define MARKER_EARLY 8u
 
+/* A use is not over with the event that tells of it: other threads reach the
+ * block some uses later, and repeated uses were not sampled. What was used that
+ * recently stays, whatever its next use. Of small room it is a smaller share
+ * than probe_age(). */
+#define GRACE_MOST  16u
+#define GRACE_SHARE 8u
+
 /* Uses that are sampled before giving up, in multiples of the capacity: a step
  * may use a block a dozen times, three steps are needed. */
 #define SAMPLE_MOST  64u
@@ -289,6 +296,14 @@ static uint32_t probe_age(const struct hz_plan *plan)
 	return hz_min(plan->capacity / PROBE_AGE_SHARE + 2, most);
 }
 
+/* Not over yet, as far as we know: see GRACE_MOST. */
+static bool in_use(const struct hz_plan *plan, uint32_t block)
+{
+	return plan->lists.node[block].list != HZ_LIST_AHEAD &&
+	       age(plan, block) <
+		       hz_min(plan->capacity / GRACE_SHARE, GRACE_MOST);
+}
+
 /* Mapped, and not used for a while. */
 static struct hz_choice oldest_mapped(const struct hz_plan *plan, uint32_t old)
 {
@@ -322,7 +337,8 @@ static struct hz_choice marker(struct hz_plan *plan)
 	plan->marker = s->done + uses;
 	if (block == HZ_NONE)
 		return c;
-	if (hz_plan_node(plan, block)->list == HZ_LIST_MAIN) {
+	if (hz_plan_node(plan, block)->list == HZ_LIST_MAIN &&
+	    !in_use(plan, block)) {
 		c.action = HZ_ACT_TRIAL;
 		c.block = block;
 	}
@@ -405,10 +421,27 @@ static uint32_t due_reads(const struct hz_plan *plan, uint32_t most)
 	return due;
 }
 
+/* The held block that is used last, and the uses until then: one that is in use
+ * only if all are. */
+static uint32_t victim(const struct hz_plan *plan, uint32_t *far)
+{
+	const struct hz_sched *s = &plan->sched;
+	uint32_t uses = s->length, block = hz_sched_held_before(s, &uses);
+	uint32_t last = block;
+
+	*far = uses;
+	while (block != HZ_NONE && in_use(plan, block))
+		block = hz_sched_held_before(s, &uses);
+	if (block == HZ_NONE)
+		return last;
+	*far = uses;
+	return block;
+}
+
 static struct hz_choice by_schedule(struct hz_plan *plan, bool must)
 {
 	struct hz_sched *s = &plan->sched;
-	uint32_t far, near = 0, last = hz_sched_last_held(s, &far);
+	uint32_t far, near = 0, last = victim(plan, &far);
 	struct hz_choice c = {HZ_ACT_NONE, HZ_NONE};
 
 	if (stranger_is_old(plan))
@@ -437,11 +470,11 @@ struct hz_choice hz_learned_choose(struct hz_plan *plan, bool must)
 unsigned hz_learned_ahead(struct hz_plan *plan, uint32_t *out, unsigned max)
 {
 	struct hz_sched *s = &plan->sched;
-	uint32_t far = HZ_NONE, uses = 0;
+	uint32_t far, uses = 0;
 	unsigned n = 0;
 
 	max = hz_min(max, due_reads(plan, max));
-	hz_sched_last_held(s, &far);
+	victim(plan, &far);
 	while (n < max) {
 		uint32_t block = hz_sched_missing_from(s, &uses);
 

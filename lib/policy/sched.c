@@ -10,6 +10,9 @@
  * that are mapped are not seen. More would take a repeated use for the next
  * one. */
 #define REACH 64u
+/* A block is in constant use here when its next use is so many times nearer than
+ * those of others are, on the average. */
+#define CONSTANT 8u
 /* Strange events in a row that move us. */
 #define VOTES 4u
 /* Uses of one block that are compared. */
@@ -83,10 +86,12 @@ void hz_sched_drop(struct hz_sched *s)
 /* From the end: where[] is then the first use after the position at hand. */
 static void link_uses(struct hz_sched *s)
 {
+	s->blocks_in = 0;
 	for (unsigned round = 0; round < 2; round++)
 		for (uint32_t p = s->length; p-- > 0;) {
 			uint32_t b = s->block[p];
 
+			s->blocks_in += !s->where[b];
 			s->next[p] = s->where[b] ? s->where[b] - 1 : p;
 			s->where[b] = p + 1;
 		}
@@ -168,6 +173,17 @@ static uint32_t reach(const struct hz_sched *s)
 {
 	/* Of a short period not all of it, or nothing would be strange. */
 	return hz_min(REACH, s->length / 2 + 1);
+}
+
+/* The same for a block that was used a moment ago. */
+static uint32_t reach_again(const struct hz_sched *s, uint32_t block)
+{
+	uint32_t p = s->where[block] - 1, q = s->next[p];
+	uint32_t gap = q > p ? q - p : q + s->length - p;
+
+	if (gap < s->blocks_in / CONSTANT)
+		return 1;
+	return hz_min(reach(s), s->slack);
 }
 
 /* The use of `block` next to position `from`, if it is within reach. */
@@ -327,8 +343,12 @@ bool hz_sched_event(struct hz_sched *s, uint32_t block, bool again,
 	}
 	/* where[] is the first use that is not over. */
 	uses = uses_until(s, s->where[block] - 1);
+	if (again && uses >= s->ahead + reach_again(s, block)) {
+		s->hits++; /* neither for nor against the place */
+		return true;
+	}
 	if (uses >= s->ahead + reach(s)) {
-		if (again || is_late(s, block)) {
+		if (is_late(s, block)) {
 			expected(s);
 			return true;
 		}
@@ -369,16 +389,19 @@ static uint32_t answer(const struct hz_sched *s, uint32_t p, uint32_t *uses)
 	return s->block[p];
 }
 
-uint32_t hz_sched_last_held(const struct hz_sched *s, uint32_t *uses)
+uint32_t hz_sched_held_before(const struct hz_sched *s, uint32_t *uses)
 {
-	uint32_t p = HZ_NONE;
+	uint32_t last, p;
 
-	if (!s->length)
+	if (!s->length || !*uses)
 		return HZ_NONE;
-	if (s->tail)
-		p = hz_bits_prev(&s->held, s->tail - 1);
-	if (p == HZ_NONE)
+	last = position(s, *uses - 1);
+	p = hz_bits_prev(&s->held, last);
+	/* Around the beginning, but not past tail. */
+	if (p == HZ_NONE && last < s->tail)
 		p = hz_bits_prev(&s->held, s->length - 1);
+	if (p == HZ_NONE || uses_until(s, p) >= *uses)
+		return HZ_NONE;
 	return answer(s, p, uses);
 }
 

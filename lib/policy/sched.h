@@ -51,6 +51,7 @@ struct hz_sched {
 	struct hz_bits held, missing;
 	uint32_t blocks, room;
 	uint32_t length; /* positions; 0: no schedule */
+	uint32_t blocks_in; /* different blocks in them */
 	uint32_t tail;	 /* uses before it are over */
 	uint32_t ahead;	 /* lead - tail, at most slack */
 	uint32_t slack, latest; /* the latest use of this period, in uses */
@@ -94,7 +95,9 @@ bool hz_sched_fits(const struct hz_sched *s);
 void hz_sched_set(struct hz_sched *s, uint32_t block, enum hz_sched_state to);
 
 /* `block` was seen to be used at `now` (ns). True when that was expected. One
- * that was used a moment ago (`again`) is no surprise. */
+ * that was used a moment ago (`again`) is no surprise, and says nothing of the
+ * place: that it is used here once more is likelier than that its next use has
+ * come, unless that is close. */
 bool hz_sched_event(struct hz_sched *s, uint32_t block, bool again,
 		    uint64_t now);
 
@@ -102,9 +105,10 @@ bool hz_sched_event(struct hz_sched *s, uint32_t block, bool again,
  * part that was not measured yet takes no time. */
 uint64_t hz_sched_time(const struct hz_sched *s, uint32_t uses);
 
-/* The held block that is used last, with the uses until then; HZ_NONE: there is
- * none. */
-uint32_t hz_sched_last_held(const struct hz_sched *s, uint32_t *uses);
+/* The held block that is used last, of those that are used less than *uses after
+ * tail (s->length: of all); *uses becomes its own. HZ_NONE, and *uses as it was:
+ * there is none. */
+uint32_t hz_sched_held_before(const struct hz_sched *s, uint32_t *uses);
 
 /* The first held (missing) block that is used *uses after tail or later; *uses
  * becomes its own. HZ_NONE, and *uses as it was: none in this period. */

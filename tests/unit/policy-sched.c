@@ -299,10 +299,10 @@ Test(policy_sched, victims_and_reads_are_those_of_a_plain_search)
 	for (uint32_t b = 0; b < n; b++)
 		hz_sched_set(&f.s, b, b % 2 ? HZ_SCHED_HELD : HZ_SCHED_MISSING);
 	for (uint32_t i = 0; i < 3 * length; i++) {
-		uint32_t far, near = 0, last, first;
+		uint32_t far = length, near = 0, last, first;
 
 		hz_sched_event(&f.s, event(n, i % length), false, 0);
-		last = hz_sched_last_held(&f.s, &far);
+		last = hz_sched_held_before(&f.s, &far);
 		first = hz_sched_missing_from(&f.s, &near);
 		cr_assert_eq(last % 2, 1);
 		cr_assert_eq(first % 2, 0);
@@ -316,6 +316,79 @@ Test(policy_sched, victims_and_reads_are_those_of_a_plain_search)
 				cr_assert_geq(d + f.s.slack, near);
 		}
 	}
+	unload(&f);
+}
+
+/* The held blocks one after the other, from the last: each once, and in order
+ * of their uses, wherever in the period we are. */
+Test(policy_sched, held_blocks_can_be_walked_from_the_last)
+{
+	const uint32_t n = 60, length = 3 * n + n / 2;
+	struct follower f;
+
+	load(&f, n);
+	for (uint32_t b = 0; b < n; b += 3)
+		hz_sched_set(&f.s, b, HZ_SCHED_HELD);
+	for (uint32_t i = 0; i < 2 * length; i++) {
+		uint32_t uses = length, seen = 0, before = length;
+
+		hz_sched_event(&f.s, event(n, i % length), false, 0);
+		while (hz_sched_held_before(&f.s, &uses) != HZ_NONE) {
+			cr_assert_lt(uses, before);
+			before = uses;
+			seen++;
+		}
+		cr_assert_eq(seen, n / 3, "%u at %u", seen, i);
+		cr_assert_eq(uses, before);
+	}
+	unload(&f);
+}
+
+/* A block is used all the time, and is seen more often than it was sampled:
+ * that moves nothing. */
+Test(policy_sched, a_block_in_constant_use_does_not_move_the_place)
+{
+	const uint32_t n = 120, length = 2 * n;
+	struct hz_period_found found;
+	struct follower f;
+	uint32_t done;
+
+	begin_period();
+	for (uint32_t i = 0; i < 8 * length; i++)
+		hz_period_add(&period, i % 8 ? i % length : 3000);
+	cr_assert(hz_period_find(&period, &found));
+	cr_assert_eq(found.length, length);
+	f.mem = calloc(1, hz_sched_bytes(IDS, EVENTS / 2));
+	hz_sched_init(&f.s, f.mem, IDS, EVENTS / 2);
+	cr_assert(hz_sched_load(&f.s, &period, &found));
+	for (uint32_t i = 0; i < 50; i++)
+		hz_sched_event(&f.s, i % 8 ? i : 3000, !(i % 8), 0);
+	done = (uint32_t)f.s.done;
+	for (unsigned i = 0; i < 100; i++)
+		cr_expect(hz_sched_event(&f.s, 3000, true, 0));
+	cr_expect_leq(f.s.done, done + 1);
+	for (uint32_t i = 50; i < length; i++)
+		cr_expect(hz_sched_event(&f.s, i % 8 ? i : 3000, !(i % 8), 0));
+	cr_expect_eq(f.s.misses, 0);
+	unload(&f);
+}
+
+/* We are in the wrong place, and between the events that say so come repeated
+ * ones: they do not speak for it. */
+Test(policy_sched, repeated_uses_do_not_keep_us_in_the_wrong_place)
+{
+	const uint32_t n = 400;
+	struct follower f;
+	uint32_t strange = 0;
+
+	load(&f, n);
+	for (uint32_t i = 0; i < 100; i++)
+		hz_sched_event(&f.s, event(n, i), false, 0);
+	for (uint32_t i = 3 * n; i < 3 * n + 50; i++) {
+		strange += !hz_sched_event(&f.s, event(n, i), false, 0);
+		hz_sched_event(&f.s, event(n, i), true, 0);
+	}
+	cr_expect_leq(strange, 8);
 	unload(&f);
 }
 
