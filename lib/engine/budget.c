@@ -261,6 +261,9 @@ static void divide(struct hz_engine *e)
 		follows ? hz_min(FOLLOW_FREE, e->depth) : e->depth,
 		(uint32_t)hz_knobs.free_frames);
 
+	/* Or nothing would ever be read ahead. */
+	if (follows && !hz_knobs.free_frames)
+		free = hz_max(free, HZ_SPARE_FRAMES + 1);
 	if (free == e->free_target && e->cap == e->divided)
 		return;
 	e->free_target = free;
