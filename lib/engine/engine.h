@@ -104,9 +104,10 @@ struct hz_request {
 	struct hz_request *next;
 };
 
-/* Frames that reads ahead leave to faults; with fewer something must go, whatever
- * the plan says. One number: when eviction wanted more than reads left, each
- * read ahead threw out another (three times the bytes with 60 blocks). */
+/* Frames that reads ahead leave to faults; with fewer something must go,
+ * whatever the plan says. One number: when eviction wanted more than reads
+ * left, each read ahead threw out another (three times the bytes with 60
+ * blocks). */
 #define HZ_SPARE_FRAMES 2u
 
 #define HZ_RELATIVES 64

@@ -536,7 +536,7 @@ static void settle(struct hz_engine *e, struct hz_worker *w, struct hz_choice c)
 static bool must_go(const struct hz_engine *e)
 {
 	return e->waiting > e->waiting_pieces || e->pages > e->cap ||
-	       hz_free_frames(e) + e->writing < HZ_SPARE_FRAMES;
+	       hz_usable_frames(e) + e->writing < HZ_SPARE_FRAMES;
 }
 
 static uint32_t dead_kept(const struct hz_engine *e)

@@ -201,7 +201,10 @@ void hz_plan_access(struct hz_plan *plan, uint32_t block, enum hz_access how,
 	if (block >= plan->lists.blocks)
 		return;
 	plan->tick++;
+	/* The stamp of a block on trial is not that of its last use. */
 	age = plan->tick - hz_plan_node(plan, block)->stamp;
+	if (hz_plan_node(plan, block)->list == HZ_LIST_TRIAL)
+		age = HZ_NONE;
 	hz_trace_add(&plan->trace, block, how, now);
 	plan->run = hz_learn_event(&plan->learn, block);
 	if (hz_plan_node(plan, block)->list == HZ_LIST_AHEAD)

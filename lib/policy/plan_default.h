@@ -44,7 +44,8 @@ struct hz_plan {
 	struct hz_run *run; /* of the last access; NULL before the first */
 	uint32_t capacity;
 	uint32_t read_ahead;
-	uint32_t tick;  /* faults so far: the clock of everything here */
+	uint32_t tick;  /* uses so far: faults, and while a schedule is
+			 * followed those in between; the clock here */
 	uint32_t floor; /* fewest blocks that pressure left us with; HZ_NONE
 	                 * while there was none */
 	uint32_t floor_choices; /* choices since the floor rose */

@@ -27,16 +27,12 @@
 /* Probes are due in lots: each wakes a thread. */
 #define PROBE_LOT 4u
 
-/* Events within which a second one of a block is no news. */
-#define RECENT 64u
-
 #define MARKER_EVERY 16u
 #define MARKER_EARLY 8u
 
 /* A use is not over with the event that tells of it: other threads reach the
  * block some uses later, and repeated uses were not sampled. What was used that
- * recently stays, whatever its next use. Of small room it is a smaller share
- * than probe_age(). */
+ * recently stays, whatever its next use. */
 #define GRACE_MOST  16u
 #define GRACE_SHARE 8u
 
@@ -231,8 +227,14 @@ static void follow(struct hz_plan *plan, uint32_t block, uint32_t age,
 		   uint64_t now)
 {
 	struct hz_sched *s = &plan->sched;
+	uint64_t before = hz_sched_place(s), place;
 
-	hz_sched_event(s, block, age < RECENT, now);
+	hz_sched_event(s, block, age, now);
+	/* A tick is a use, also of those that were not seen. */
+	place = hz_sched_place(s);
+	if (place > before)
+		plan->tick += (uint32_t)(place - before) - 1;
+	hz_plan_node(plan, block)->stamp = plan->tick;
 	if (!hz_sched_fits(s))
 		stop_following(plan);
 	else if (s->done > 4ull * s->length)
@@ -334,11 +336,14 @@ static struct hz_choice marker(struct hz_plan *plan)
 	struct hz_choice c = {HZ_ACT_NONE, HZ_NONE};
 	uint32_t block = hz_sched_held_from(s, &uses);
 
+	while (block != HZ_NONE && in_use(plan, block)) {
+		uses++;
+		block = hz_sched_held_from(s, &uses);
+	}
 	plan->marker = s->done + uses;
 	if (block == HZ_NONE)
 		return c;
-	if (hz_plan_node(plan, block)->list == HZ_LIST_MAIN &&
-	    !in_use(plan, block)) {
+	if (hz_plan_node(plan, block)->list == HZ_LIST_MAIN) {
 		c.action = HZ_ACT_TRIAL;
 		c.block = block;
 	}

@@ -29,7 +29,7 @@ enum hz_list_id {
 
 struct hz_node {
 	uint32_t prev, next; /* block + 1, 0: none */
-	uint32_t stamp;      /* tick of the last known use */
+	uint32_t stamp;      /* tick of the last known use, or of its trial */
 	uint32_t asked;      /* tick when it was read ahead or refused */
 	uint32_t gap : 24;   /* mean ticks between uses, 0: not known */
 	uint32_t list : 3;   /* enum hz_list_id */

@@ -119,9 +119,7 @@ static void begin_trial(struct hz_plan *plan, uint32_t block)
 		plan->credit -= hz_min(plan->credit, HZ_PLAN_TRIAL);
 		plan->luck -= plan->luck >> HZ_PLAN_LUCK_SHIFT;
 	}
-	/* Of a marker it remains known when it was used. */
-	if (!hz_plan_follows(plan))
-		hz_plan_node(plan, block)->stamp = plan->tick;
+	hz_plan_node(plan, block)->stamp = plan->tick;
 	hz_plan_move(plan, block, HZ_LIST_TRIAL);
 }
 

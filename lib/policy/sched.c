@@ -10,9 +10,11 @@
  * that are mapped are not seen. More would take a repeated use for the next
  * one. */
 #define REACH 64u
-/* A block is in constant use here when its next use is so many times nearer than
- * those of others are, on the average. */
-#define CONSTANT 8u
+/* Uses within which a second one of a block may be no news. */
+#define RECENT 64u
+/* Events of a period, in multiples of its length, beyond which it is doubted
+ * that it comes to an end. */
+#define EVENTS_MOST 4u
 /* Strange events in a row that move us. */
 #define VOTES 4u
 /* Uses of one block that are compared. */
@@ -86,12 +88,10 @@ void hz_sched_drop(struct hz_sched *s)
 /* From the end: where[] is then the first use after the position at hand. */
 static void link_uses(struct hz_sched *s)
 {
-	s->blocks_in = 0;
 	for (unsigned round = 0; round < 2; round++)
 		for (uint32_t p = s->length; p-- > 0;) {
 			uint32_t b = s->block[p];
 
-			s->blocks_in += !s->where[b];
 			s->next[p] = s->where[b] ? s->where[b] - 1 : p;
 			s->where[b] = p + 1;
 		}
@@ -119,6 +119,8 @@ static void pass(struct hz_sched *s, uint32_t p)
 
 static void advance(struct hz_sched *s, uint32_t uses)
 {
+	if ((s->done + uses) / s->length != s->done / s->length)
+		s->events = 0;
 	s->done += uses;
 	while (uses--) {
 		pass(s, s->tail);
@@ -140,7 +142,7 @@ bool hz_sched_load(struct hz_sched *s, const struct hz_period *p,
 	s->slack = HZ_SCHED_SLACK_LEAST;
 	s->latest = 0;
 	link_uses(s);
-	s->tail = s->ahead = s->votes = 0;
+	s->tail = s->ahead = s->votes = s->events = 0;
 	s->strain = 0;
 	s->hits = s->misses = s->done = 0;
 	s->entered = s->part = 0;
@@ -173,17 +175,6 @@ static uint32_t reach(const struct hz_sched *s)
 {
 	/* Of a short period not all of it, or nothing would be strange. */
 	return hz_min(REACH, s->length / 2 + 1);
-}
-
-/* The same for a block that was used a moment ago. */
-static uint32_t reach_again(const struct hz_sched *s, uint32_t block)
-{
-	uint32_t p = s->where[block] - 1, q = s->next[p];
-	uint32_t gap = q > p ? q - p : q + s->length - p;
-
-	if (gap < s->blocks_in / CONSTANT)
-		return 1;
-	return hz_min(reach(s), s->slack);
 }
 
 /* The use of `block` next to position `from`, if it is within reach. */
@@ -325,6 +316,19 @@ static bool is_late(struct hz_sched *s, uint32_t block)
 	return true;
 }
 
+/* Used once more: neither for nor against the place. */
+static bool is_repeat(const struct hz_sched *s, uint32_t uses, uint32_t age)
+{
+	return uses > s->ahead && age < hz_min(RECENT, uses - s->ahead);
+}
+
+/* Whatever each event says: is the program getting on? */
+static void count(struct hz_sched *s)
+{
+	if (++s->events > EVENTS_MOST * hz_max(s->length, STRAIN_LEAST))
+		hz_sched_doubt(s);
+}
+
 static void expected(struct hz_sched *s)
 {
 	s->hits++;
@@ -332,21 +336,20 @@ static void expected(struct hz_sched *s)
 	s->votes = 0;
 }
 
-bool hz_sched_event(struct hz_sched *s, uint32_t block, bool again,
+bool hz_sched_event(struct hz_sched *s, uint32_t block, uint32_t age,
 		    uint64_t now)
 {
 	uint32_t uses;
 
+	count(s);
 	if (!hz_sched_knows(s, block)) {
 		strange(s, block);
 		return false;
 	}
 	/* where[] is the first use that is not over. */
 	uses = uses_until(s, s->where[block] - 1);
-	if (again && uses >= s->ahead + reach_again(s, block)) {
-		s->hits++; /* neither for nor against the place */
+	if (is_repeat(s, uses, age))
 		return true;
-	}
 	if (uses >= s->ahead + reach(s)) {
 		if (is_late(s, block)) {
 			expected(s);

@@ -51,11 +51,11 @@ struct hz_sched {
 	struct hz_bits held, missing;
 	uint32_t blocks, room;
 	uint32_t length; /* positions; 0: no schedule */
-	uint32_t blocks_in; /* different blocks in them */
 	uint32_t tail;	 /* uses before it are over */
 	uint32_t ahead;	 /* lead - tail, at most slack */
 	uint32_t slack, latest; /* the latest use of this period, in uses */
 	uint32_t other, votes; /* where strange events say that we are */
+	uint32_t events; /* in this period, so far */
 	uint64_t strain; /* thirds: three for each strange event, less one for
 			  * each that was expected */
 	uint64_t done;	 /* uses over since the schedule was loaded */
@@ -94,20 +94,26 @@ bool hz_sched_fits(const struct hz_sched *s);
 /* What `block` is now. */
 void hz_sched_set(struct hz_sched *s, uint32_t block, enum hz_sched_state to);
 
-/* `block` was seen to be used at `now` (ns). True when that was expected. One
- * that was used a moment ago (`again`) is no surprise, and says nothing of the
- * place: that it is used here once more is likelier than that its next use has
- * come, unless that is close. */
-bool hz_sched_event(struct hz_sched *s, uint32_t block, bool again,
+/* `block` was seen to be used at `now` (ns), for the first time since `age`
+ * uses (HZ_NONE: that is not known). True when it was no surprise. One that is
+ * nearer to its last use than to its next is used here once more, and says
+ * nothing of the place. */
+bool hz_sched_event(struct hz_sched *s, uint32_t block, uint32_t age,
 		    uint64_t now);
+
+/* How far the program has come since the schedule was loaded, in uses. */
+static inline uint64_t hz_sched_place(const struct hz_sched *s)
+{
+	return s->done + s->ahead;
+}
 
 /* Nanoseconds from the last use seen to the one that is `uses` after tail; a
  * part that was not measured yet takes no time. */
 uint64_t hz_sched_time(const struct hz_sched *s, uint32_t uses);
 
-/* The held block that is used last, of those that are used less than *uses after
- * tail (s->length: of all); *uses becomes its own. HZ_NONE, and *uses as it was:
- * there is none. */
+/* The held block that is used last, of those that are used less than *uses
+ * after tail (s->length: of all); *uses becomes its own. HZ_NONE, and *uses as
+ * it was: there is none. */
 uint32_t hz_sched_held_before(const struct hz_sched *s, uint32_t *uses);
 
 /* The first held (missing) block that is used *uses after tail or later; *uses

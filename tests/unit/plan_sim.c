@@ -6,8 +6,13 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "policy/tier.h"
 
-#define SIM_IO_DEPTH 16
+/* The engine's numbers: what it keeps free, while it follows a schedule too,
+ * and what reads ahead leave; with less something must go. */
+#define SIM_IO_DEPTH	16
+#define SIM_FOLLOW_FREE 6
+#define SIM_SPARE	2
 /* A visit takes ten times as long as a transfer is said to take. */
 #define SIM_VISIT_NS 1000000
 #define SIM_BLOCK_NS (SIM_VISIT_NS / 10)
@@ -26,6 +31,7 @@ struct sim {
 	struct sim_block *block;
 	uint32_t blocks, capacity, read_ahead;
 	uint32_t used; /* frames */
+	uint32_t free_target;
 	uint64_t now;
 	struct sim_count count;
 };
@@ -61,6 +67,7 @@ void sim_free(struct sim *s)
 void sim_capacity(struct sim *s, uint32_t capacity)
 {
 	s->capacity = capacity;
+	s->free_target = 0; /* divide anew */
 	hz_plan_capacity(s->plan, capacity);
 }
 
@@ -146,24 +153,32 @@ static bool reclaim(struct sim *s, bool must)
 	return true;
 }
 
-static uint32_t free_low(const struct sim *s)
+static void divide(struct sim *s)
 {
-	uint32_t want = s->read_ahead + SIM_IO_DEPTH;
+	bool follows = hz_plan_follows(s->plan);
+	uint32_t want = hz_tier_free_target(
+		s->capacity, follows ? 0 : s->read_ahead,
+		follows ? SIM_FOLLOW_FREE : SIM_IO_DEPTH, 0);
 
-	want = want < s->capacity / 8 ? want : s->capacity / 8;
-	return want < 2 ? 2 : want;
+	if (want == s->free_target)
+		return;
+	s->free_target = want;
+	hz_plan_capacity(s->plan,
+			 s->capacity - hz_min(want, s->capacity / 2));
 }
 
-/* Between a low and a high mark, as the engine does. */
+static bool spare(const struct sim *s, uint32_t frames)
+{
+	return s->used + frames <= s->capacity;
+}
+
+/* `now`: somebody waits for a frame. */
 static void keep_free(struct sim *s, bool now)
 {
-	uint32_t low = free_low(s), high = low + low / 2;
-
-	if (!now && s->used + low <= s->capacity)
-		return;
-	while (s->used + high > s->capacity &&
-	       reclaim(s, now || s->used > s->capacity))
-		;
+	divide(s);
+	while (!spare(s, s->free_target + now) &&
+	       reclaim(s, now || !spare(s, SIM_SPARE)))
+		divide(s);
 }
 
 /* ---- serving ---- */
@@ -178,7 +193,7 @@ static void read_ahead(struct sim *s)
 
 		if (b->state != SIM_STORED)
 			hz_plan_absent(s->plan, next[i]);
-		if (b->state != SIM_STORED || s->used >= s->capacity)
+		if (b->state != SIM_STORED || !spare(s, SIM_SPARE + 1))
 			continue;
 		b->state = SIM_READY;
 		s->used++;
@@ -232,12 +247,15 @@ static void visit(struct sim *s, const struct sim_visit *v)
 	s->count.visits++;
 	s->now += SIM_VISIT_NS;
 	if (b->state != SIM_MAPPED) {
-		enum hz_access how = serve(s, b);
+		enum hz_access how;
 
+		if (b->state == SIM_ZERO || b->state == SIM_STORED)
+			keep_free(s, !spare(s, 1));
+		how = serve(s, b);
 		hz_plan_access(s->plan, v->block, how, s->now);
 		b->state = SIM_MAPPED;
-		read_ahead(s);
 		keep_free(s, false);
+		read_ahead(s);
 		probe(s);
 	}
 	/* It may have been taken again at once; the program still wrote. */

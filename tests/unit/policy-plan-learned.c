@@ -89,6 +89,39 @@ Test(policy_plan_learned, a_training_step_is_near_the_ideal)
 	sim_trace_free(&t);
 }
 
+/* Most of it stays, and of a whole step only some dozen uses are seen: the
+ * place in the schedule is known all the same, and what is missing comes in
+ * time. */
+Test(policy_plan_learned, a_step_that_nearly_fits_is_followed)
+{
+	static const struct sim_model model = {6, 384, 256, 4, 128, 6};
+	static const unsigned percent[] = {75, 90, 95, 98, 100};
+	struct sim_trace t = {0};
+	size_t step;
+
+	sim_train_step(&t, &model);
+	step = t.n;
+	for (unsigned p = 1; p < 24; p++)
+		sim_train_step(&t, &model);
+	for (unsigned i = 0; i < hz_array_len(percent); i++) {
+		uint32_t capacity = t.blocks * percent[i] / 100;
+		struct sim *s = learner(t.blocks, capacity);
+		struct sim_count c, best;
+
+		sim_run(s, &t, 0, t.n - 10 * step);
+		c = sim_run(s, &t, t.n - 10 * step, t.n);
+		best = sim_reference(&t, capacity - 6, t.n - 10 * step,
+				     SIM_BELADY);
+		cr_expect(hz_plan_learned(sim_plan(s)).locked, "%u %%",
+			  percent[i]);
+		cr_expect_leq(c.reads, best.reads * 135 / 100 + 16);
+		cr_expect_leq(c.demand, c.reads * 2 / 100 + 4, "%u %%: %lu",
+			      percent[i], (unsigned long)c.demand);
+		sim_free(s);
+	}
+	sim_trace_free(&t);
+}
+
 /* Threads overtake each other: neighbours in the trace change places. */
 Test(policy_plan_learned, reordered_uses_are_followed)
 {

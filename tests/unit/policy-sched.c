@@ -272,7 +272,7 @@ Test(policy_sched, all_of_a_repeated_step_is_expected)
 
 	load(&f, n);
 	for (uint32_t i = 0; i < 5 * length; i++)
-		cr_assert(hz_sched_event(&f.s, event(n, i % length), false, 0),
+		cr_assert(hz_sched_event(&f.s, event(n, i % length), HZ_NONE, 0),
 			  "%u", i);
 	cr_expect_eq(f.s.misses, 0);
 	cr_expect_eq(f.s.strain, 0);
@@ -301,7 +301,7 @@ Test(policy_sched, victims_and_reads_are_those_of_a_plain_search)
 	for (uint32_t i = 0; i < 3 * length; i++) {
 		uint32_t far = length, near = 0, last, first;
 
-		hz_sched_event(&f.s, event(n, i % length), false, 0);
+		hz_sched_event(&f.s, event(n, i % length), HZ_NONE, 0);
 		last = hz_sched_held_before(&f.s, &far);
 		first = hz_sched_missing_from(&f.s, &near);
 		cr_assert_eq(last % 2, 1);
@@ -332,7 +332,7 @@ Test(policy_sched, held_blocks_can_be_walked_from_the_last)
 	for (uint32_t i = 0; i < 2 * length; i++) {
 		uint32_t uses = length, seen = 0, before = length;
 
-		hz_sched_event(&f.s, event(n, i % length), false, 0);
+		hz_sched_event(&f.s, event(n, i % length), HZ_NONE, 0);
 		while (hz_sched_held_before(&f.s, &uses) != HZ_NONE) {
 			cr_assert_lt(uses, before);
 			before = uses;
@@ -362,13 +362,14 @@ Test(policy_sched, a_block_in_constant_use_does_not_move_the_place)
 	hz_sched_init(&f.s, f.mem, IDS, EVENTS / 2);
 	cr_assert(hz_sched_load(&f.s, &period, &found));
 	for (uint32_t i = 0; i < 50; i++)
-		hz_sched_event(&f.s, i % 8 ? i : 3000, !(i % 8), 0);
+		hz_sched_event(&f.s, i % 8 ? i : 3000, i % 8 ? HZ_NONE : 8, 0);
 	done = (uint32_t)f.s.done;
 	for (unsigned i = 0; i < 100; i++)
-		cr_expect(hz_sched_event(&f.s, 3000, true, 0));
+		cr_expect(hz_sched_event(&f.s, 3000, 1, 0));
 	cr_expect_leq(f.s.done, done + 1);
 	for (uint32_t i = 50; i < length; i++)
-		cr_expect(hz_sched_event(&f.s, i % 8 ? i : 3000, !(i % 8), 0));
+		cr_expect(hz_sched_event(&f.s, i % 8 ? i : 3000,
+					 i % 8 ? HZ_NONE : 8, 0));
 	cr_expect_eq(f.s.misses, 0);
 	unload(&f);
 }
@@ -383,10 +384,10 @@ Test(policy_sched, repeated_uses_do_not_keep_us_in_the_wrong_place)
 
 	load(&f, n);
 	for (uint32_t i = 0; i < 100; i++)
-		hz_sched_event(&f.s, event(n, i), false, 0);
+		hz_sched_event(&f.s, event(n, i), HZ_NONE, 0);
 	for (uint32_t i = 3 * n; i < 3 * n + 50; i++) {
-		strange += !hz_sched_event(&f.s, event(n, i), false, 0);
-		hz_sched_event(&f.s, event(n, i), true, 0);
+		strange += !hz_sched_event(&f.s, event(n, i), HZ_NONE, 0);
+		hz_sched_event(&f.s, event(n, i), 1, 0);
 	}
 	cr_expect_leq(strange, 8);
 	unload(&f);
@@ -400,13 +401,30 @@ Test(policy_sched, a_jump_is_followed_after_some_strange_events)
 
 	load(&f, n);
 	for (uint32_t i = 0; i < 100; i++)
-		hz_sched_event(&f.s, event(n, i), false, 0);
+		hz_sched_event(&f.s, event(n, i), HZ_NONE, 0);
 	for (uint32_t i = 3 * n; i < length; i++)
-		strange += !hz_sched_event(&f.s, event(n, i), false, 0);
+		strange += !hz_sched_event(&f.s, event(n, i), HZ_NONE, 0);
 	cr_expect_leq(strange, 8);
 	for (uint32_t i = 0; i < length; i++)
-		strange += !hz_sched_event(&f.s, event(n, i), false, 0);
+		strange += !hz_sched_event(&f.s, event(n, i), HZ_NONE, 0);
 	cr_expect_leq(strange, 16);
+	unload(&f);
+}
+
+/* Each event may be a repeated use, but they do not end. */
+Test(policy_sched, a_place_that_stands_still_is_noticed)
+{
+	struct follower f;
+
+	load(&f, 60);
+	for (uint32_t i = 0; i < 60; i++)
+		hz_sched_event(&f.s, i, HZ_NONE, 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		hz_sched_event(&f.s, i % 5, 5, 0);
+	cr_expect(hz_sched_fits(&f.s));
+	for (uint32_t i = 0; i < 1000; i++)
+		hz_sched_event(&f.s, i % 5, 5, 0);
+	cr_expect_not(hz_sched_fits(&f.s));
 	unload(&f);
 }
 
@@ -416,7 +434,7 @@ Test(policy_sched, what_it_does_not_know_is_a_miss)
 
 	load(&f, 60);
 	for (uint32_t i = 0; i < 800; i++)
-		cr_expect_not(hz_sched_event(&f.s, 3000 + i, false, 0));
+		cr_expect_not(hz_sched_event(&f.s, 3000 + i, HZ_NONE, 0));
 	cr_expect_not(hz_sched_fits(&f.s));
 	hz_sched_drop(&f.s);
 	cr_expect_not(hz_sched_knows(&f.s, 1));
