@@ -23,6 +23,15 @@ static struct sim *learner(uint32_t blocks, uint32_t capacity)
 	return s;
 }
 
+/* So many steps of a model; the visits in one. */
+static size_t train(struct sim_trace *t, const struct sim_model *m,
+		    unsigned steps)
+{
+	for (unsigned i = 0; i < steps; i++)
+		sim_train_step(t, m);
+	return t->n / steps;
+}
+
 /* What a loop must read at least, with the frames that are kept free. */
 static uint32_t must_read(uint32_t loop, uint32_t capacity)
 {
@@ -56,12 +65,8 @@ Test(policy_plan_learned, a_training_step_is_near_the_ideal)
 	static const struct sim_model model = {8, 512, 256, 4, 128, 8};
 	static const unsigned percent[] = {25, 50, 75, 90};
 	struct sim_trace t = {0};
-	size_t step;
+	size_t step = train(&t, &model, 14);
 
-	sim_train_step(&t, &model);
-	step = t.n;
-	for (unsigned p = 1; p < 14; p++)
-		sim_train_step(&t, &model);
 	for (unsigned i = 0; i < hz_array_len(percent); i++) {
 		uint32_t capacity = t.blocks * percent[i] / 100;
 		struct sim *s = learner(t.blocks, capacity);
@@ -97,12 +102,8 @@ Test(policy_plan_learned, a_step_that_nearly_fits_is_followed)
 	static const struct sim_model model = {6, 384, 256, 4, 128, 6};
 	static const unsigned percent[] = {75, 90, 95, 98, 100};
 	struct sim_trace t = {0};
-	size_t step;
+	size_t step = train(&t, &model, 24);
 
-	sim_train_step(&t, &model);
-	step = t.n;
-	for (unsigned p = 1; p < 24; p++)
-		sim_train_step(&t, &model);
 	for (unsigned i = 0; i < hz_array_len(percent); i++) {
 		uint32_t capacity = t.blocks * percent[i] / 100;
 		struct sim *s = learner(t.blocks, capacity);
