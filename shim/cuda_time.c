@@ -11,8 +11,9 @@
  *
  * A launch that may overlap with the one before it is left alone: an event
  * between the two would end that. The one before it is not known to be one; if
- * it is its turn, they do not overlap this time. On the stream 0, which waits for others, the
- * events wait for nothing that the launch between them does not wait for.
+ * it is its turn, they do not overlap this time. On the stream 0, which waits
+ * for others, the events wait for nothing that the launch between them does not
+ * wait for.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

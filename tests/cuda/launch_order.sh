@@ -27,12 +27,8 @@ grep '^0x' "$tmp/out" | grep -v ' 0$' | LC_ALL=C sort >"$tmp/want"
 # The table is written a moment later.
 tries=100
 until table >"$tmp/has" && cmp -s "$tmp/has" "$tmp/want"; do
-	tries=$((tries - 1))
-	if [ "$tries" -le 0 ]; then
-		diff "$tmp/want" "$tmp/has" | head -n 20 >&2
-		fail "other numbers of launches"
-	fi
-	sleep 0.1
+	diff "$tmp/want" "$tmp/has" | head -n 20 >"$tmp/diff"
+	once_more "other numbers of launches" "$tmp/diff"
 done
 exec 7>&-
 wait "$run" || fail "the program failed: $(cat "$tmp/err")"
