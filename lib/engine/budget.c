@@ -244,26 +244,16 @@ static uint64_t interval(const struct hz_engine *e)
 	return grouped ? POLL_NS : RETRY_NS;
 }
 
-/* Frames that eviction keeps free while a schedule is followed: it knows when
- * room is needed, and the rest holds blocks. In a simulation of a recorded
- * training step at 25 to 90 % of its memory, 8 instead of 24 to 32 save 7 to
- * 25 % of the reads and up to 3 % of the time. Measured at 75 and 90 %, 6 and 4
- * instead of 8 save 4 and 6 % of the reads in the same time, but with 4 half of
- * the reads begin too late, and with 2 all of them. */
-#define FOLLOW_FREE 6u
-
 /* How much of the budget is kept free, and how much the plan may fill. */
 static void divide(struct hz_engine *e)
 {
-	bool follows = hz_plan_follows(e->plan);
-	uint32_t free = hz_tier_free_target(
-		e->cap, follows ? 0 : e->read_ahead,
-		follows ? hz_min(FOLLOW_FREE, e->depth) : e->depth,
-		(uint32_t)hz_knobs.free_frames);
+	uint32_t knob = (uint32_t)hz_knobs.free_frames;
+	uint32_t free =
+		hz_plan_follows(e->plan)
+			? hz_tier_free_follow(e->cap, e->depth, knob)
+			: hz_tier_free_target(e->cap, e->read_ahead, e->depth,
+					      knob);
 
-	/* Or nothing would ever be read ahead. */
-	if (follows && !hz_knobs.free_frames)
-		free = hz_max(free, HZ_SPARE_FRAMES + 1);
 	if (free == e->free_target && e->cap == e->divided)
 		return;
 	e->free_target = free;

@@ -104,12 +104,6 @@ struct hz_request {
 	struct hz_request *next;
 };
 
-/* Frames that reads ahead leave to faults; with fewer something must go,
- * whatever the plan says. One number: when eviction wanted more than reads
- * left, each read ahead threw out another (three times the bytes with 60
- * blocks). */
-#define HZ_SPARE_FRAMES 2u
-
 #define HZ_RELATIVES 64
 #define HZ_FORK_AGES	 0x4000u /* generations that can be told apart */
 #define HZ_GUARD_RESERVE 2u /* frames for evicting what is shared */

@@ -26,6 +26,7 @@
 #include "engine/engine.h"
 #include "engine/file_map.h"
 #include "engine/pieces.h"
+#include "policy/tier.h"
 
 #define FULL_NS	     1000000000ull
 #define FAILED_MOST  8u /* writes that fail in a row */

@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "engine/file_map.h"
 #include "engine/pieces.h"
+#include "policy/tier.h"
 
 /* Places in the queue that read-ahead leaves to demand faults. */
 #define PLACES_KEPT 2u
@@ -364,14 +365,18 @@ void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w)
 	}
 }
 
+static bool may_read_ahead(const struct hz_engine *e, const struct hz_worker *w)
+{
+	return hz_usable_frames(e) > HZ_SPARE_FRAMES &&
+	       w->inflight + PLACES_KEPT < e->depth;
+}
+
 void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 {
 	uint32_t next[AHEAD_MOST];
 	unsigned n;
 
-	if (e->frozen || e->order.open || e->waiting ||
-	    hz_usable_frames(e) <= HZ_SPARE_FRAMES ||
-	    w->inflight + PLACES_KEPT >= e->depth)
+	if (e->frozen || e->order.open || e->waiting || !may_read_ahead(e, w))
 		return;
 	n = hz_plan_ahead(e->plan, next, hz_array_len(next));
 	for (unsigned i = 0; i < n; i++) {
@@ -383,8 +388,7 @@ void hz_fill_ahead(struct hz_engine *e, struct hz_worker *w)
 			hz_plan_absent(e->plan, next[i]);
 			continue;
 		}
-		if (hz_usable_frames(e) <= HZ_SPARE_FRAMES ||
-		    w->inflight + PLACES_KEPT >= e->depth)
+		if (!may_read_ahead(e, w))
 			break;
 		f = hz_frame_take(e, false, &zeros);
 		if (f == HZ_NONE || !hz_fill_start(e, w, next[i], f))

@@ -8,6 +8,14 @@
 #define HEADROOM_PERCENT 3
 #define FREE_LEAST       2u
 
+/* Frames that eviction keeps free while a schedule is followed: it knows when
+ * room is needed, and the rest holds blocks. In a simulation of a recorded
+ * training step at 25 to 90 % of its memory, 8 instead of 24 to 32 save 7 to
+ * 25 % of the reads and up to 3 % of the time. Measured at 75 and 90 %, 6 and 4
+ * instead of 8 save 4 and 6 % of the reads in the same time, but with 4 half of
+ * the reads begin too late, and with 2 all of them. */
+#define FOLLOW_FREE 6u
+
 void hz_tier_add(struct hz_tier *tier, uint64_t bytes)
 {
 	tier->resident += bytes;
@@ -53,4 +61,14 @@ uint32_t hz_tier_free_target(uint32_t capacity, uint32_t read_ahead,
 	}
 	want = hz_min(want, most);
 	return (uint32_t)hz_max(want, (uint64_t)FREE_LEAST);
+}
+
+uint32_t hz_tier_free_follow(uint32_t capacity, uint32_t io_depth,
+                             uint32_t knob)
+{
+	uint32_t free = hz_tier_free_target(
+		capacity, 0, hz_min(FOLLOW_FREE, io_depth), knob);
+
+	/* With fewer nothing would ever be read ahead. */
+	return knob ? free : hz_max(free, HZ_SPARE_FRAMES + 1);
 }

@@ -9,6 +9,12 @@
 #include <stdint.h>
 #include "base/util.h"
 
+/* Frames that reads ahead leave to faults; with fewer something must go,
+ * whatever the plan says. One number: when eviction wanted more than reads
+ * left, each read ahead threw out another (three times the bytes with 60
+ * blocks). */
+#define HZ_SPARE_FRAMES 2u
+
 struct hz_tier {
 	uint64_t capacity; /* bytes that it may hold; may change any time */
 	uint64_t resident; /* bytes that it holds */
@@ -39,5 +45,10 @@ uint64_t hz_tier_budget(uint64_t ram, uint64_t limit, uint64_t others,
  * stands, up to half of the budget. */
 uint32_t hz_tier_free_target(uint32_t capacity, uint32_t read_ahead,
                              uint32_t io_depth, uint32_t knob);
+
+/* The same while a schedule is followed: fewer, but so that something can be
+ * read ahead. */
+uint32_t hz_tier_free_follow(uint32_t capacity, uint32_t io_depth,
+                             uint32_t knob);
 
 #endif

@@ -8,11 +8,7 @@
 #include <string.h>
 #include "policy/tier.h"
 
-/* The engine's numbers: what it keeps free, while it follows a schedule too,
- * and what reads ahead leave; with less something must go. */
-#define SIM_IO_DEPTH	16
-#define SIM_FOLLOW_FREE 6
-#define SIM_SPARE	2
+#define SIM_IO_DEPTH 16
 /* A visit takes ten times as long as a transfer is said to take. */
 #define SIM_VISIT_NS 1000000
 #define SIM_BLOCK_NS (SIM_VISIT_NS / 10)
@@ -155,10 +151,11 @@ static bool reclaim(struct sim *s, bool must)
 
 static void divide(struct sim *s)
 {
-	bool follows = hz_plan_follows(s->plan);
-	uint32_t want = hz_tier_free_target(
-		s->capacity, follows ? 0 : s->read_ahead,
-		follows ? SIM_FOLLOW_FREE : SIM_IO_DEPTH, 0);
+	uint32_t want =
+		hz_plan_follows(s->plan)
+			? hz_tier_free_follow(s->capacity, SIM_IO_DEPTH, 0)
+			: hz_tier_free_target(s->capacity, s->read_ahead,
+					      SIM_IO_DEPTH, 0);
 
 	if (want == s->free_target)
 		return;
@@ -177,7 +174,7 @@ static void keep_free(struct sim *s, bool now)
 {
 	divide(s);
 	while (!spare(s, s->free_target + now) &&
-	       reclaim(s, now || !spare(s, SIM_SPARE)))
+	       reclaim(s, now || !spare(s, HZ_SPARE_FRAMES)))
 		divide(s);
 }
 
@@ -193,7 +190,7 @@ static void read_ahead(struct sim *s)
 
 		if (b->state != SIM_STORED)
 			hz_plan_absent(s->plan, next[i]);
-		if (b->state != SIM_STORED || !spare(s, SIM_SPARE + 1))
+		if (b->state != SIM_STORED || !spare(s, HZ_SPARE_FRAMES + 1))
 			continue;
 		b->state = SIM_READY;
 		s->used++;

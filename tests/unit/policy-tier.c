@@ -80,3 +80,13 @@ Test(policy_tier, free_frames_by_knob)
 	cr_expect_eq(hz_tier_free_target(1000, 8, 16, 4096), 500);
 	cr_expect_eq(hz_tier_free_target(1000, 8, 16, 1), 2);
 }
+
+Test(policy_tier, a_schedule_needs_fewer_free_frames)
+{
+	cr_expect_eq(hz_tier_free_follow(400, 16, 0), 6);
+	cr_expect_eq(hz_tier_free_follow(400, 4, 0), 4);
+	/* An eighth of little, but more than what reads ahead leave. */
+	cr_expect_eq(hz_tier_free_follow(40, 16, 0), 5);
+	cr_expect_eq(hz_tier_free_follow(14, 16, 0), HZ_SPARE_FRAMES + 1);
+	cr_expect_eq(hz_tier_free_follow(400, 16, 2), 2);
+}
