@@ -330,6 +330,8 @@ static void balance(struct hz_engine *e, struct hz_worker *w)
 
 		if (!hz_evict_step(e, w))
 			break;
+		/* Pages that left make room for a frame. */
+		hz_pieces_return(e);
 		if (hz_free_frames(e) + e->writing <= before &&
 		    ++refused > (e->store_is_full ? FULL_TRIES : PINNED_TRIES))
 			break;
