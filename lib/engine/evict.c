@@ -265,6 +265,7 @@ static bool start_write(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		return false;
 	}
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT; /* until it is written */
+	e->pieces.of[b].known = false;
 	fr->hash[0] = l->hash[0];
 	fr->hash[1] = l->hash[1];
 	fr->xfer = (struct hz_xfer){.buf = hz_frame_addr(e, blk->frame),

@@ -252,6 +252,7 @@ static void become_resident(struct hz_engine *e, uint32_t b)
 	struct hz_block *blk = &e->blk[b];
 
 	hz_pieces_leave(&e->pieces, b);
+	e->pieces.of[b].known = true;
 	if (!hz_pieces_credit(e, 0, true) || !e->lent) {
 		/* An overdraft, and nothing to lend: above the budget. */
 		e->lent++;
@@ -264,6 +265,20 @@ static void become_resident(struct hz_engine *e, uint32_t b)
 	hz_engine_used(e, b, HZ_ACCESS_DEMAND, hz_os.now());
 	if (pool.collapses < COLLAPSE)
 		pool.collapse[pool.collapses++] = b;
+}
+
+static void nothing_here(struct hz_engine *e, uint32_t b)
+{
+	unsigned zero = hz_pmap_count(&e->pieces.of[b].zero);
+
+	if (zero == HZ_BLOCK_PAGES) {
+		hz_pieces_all_zero(e, b);
+	} else if (zero) {
+		hz_pieces_phase(&e->pieces, b, HZ_PIECES_AWAY);
+	} else {
+		hz_pieces_leave(&e->pieces, b);
+		hz_block_set(&e->totals, &e->blk[b], HZ_BLK_STORED);
+	}
 }
 
 void hz_pieces_settle(struct hz_engine *e, uint32_t b)
@@ -283,8 +298,7 @@ void hz_pieces_settle(struct hz_engine *e, uint32_t b)
 	if (p->n_here == HZ_BLOCK_PAGES) {
 		become_resident(e, b);
 	} else if (!p->n_here && !(blk->flags & HZ_BLKF_WAITING)) {
-		hz_pieces_leave(&e->pieces, b);
-		hz_block_set(&e->totals, blk, HZ_BLK_STORED);
+		nothing_here(e, b);
 	} else {
 		return;
 	}

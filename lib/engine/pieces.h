@@ -12,8 +12,10 @@
  * then nobody else can have its pages.
  *
  * Content of a page is in exactly one place that counts: mapped (`here`), in
- * the frame (`held`), or in the block's slot. A page equal to the slot's by
- * its hash is dropped without a write.
+ * the frame (`held`), nowhere since it is all `zero`, or in the block's slot.
+ * A page equal to the slot's by its hash is dropped without a write, one of
+ * zeros always; so a slot alone is not the block, and one that has no page in
+ * RAM is STORED only if none is zero.
  *
  * Budget. Pages in pieces come out of the same number as frames: `lent` huge
  * pages of e->pages are lent to the kernel's small ones,
@@ -71,23 +73,23 @@ struct hz_piece_io *hz_piece_io_take(struct hz_engine *e, bool write);
 void hz_piece_io_put(struct hz_engine *e, struct hz_piece_io *io);
 /* Block b is freed: its transfers end for nobody. */
 void hz_piece_io_orphan(struct hz_engine *e, uint32_t b);
-/* The block has all its pages, or none, and nothing is on its way: RESIDENT or
- * STORED. */
+/* The block has all its pages, or none, and nothing is on its way: RESIDENT,
+ * STORED or ZERO, or it stays as it is, AWAY. */
 void hz_pieces_settle(struct hz_engine *e, uint32_t b);
 /* Huge pages for blocks that have all their pages. hz-engine; drops the
  * lock. */
 void hz_pieces_collapse(struct hz_engine *e);
 
 /* ---- pieces_in.c ---- */
-/* A fault at `page` of a block in pieces, or of a stored block that shall be:
- * like hz_fill_fault(). */
+/* A fault at `page` of a block in pieces, or of a STORED or ZERO block that
+ * shall be: like hz_fill_fault(). */
 void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		     unsigned page, uint64_t now);
 /* A write to a protected page of block b. */
 void hz_pieces_guard(struct hz_engine *e, uint32_t b, unsigned page);
 /* Serve what waits in block b; false: something still does. */
 bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b);
-/* Read all that is missing of block b. */
+/* Read all that is missing of block b, which has a slot. */
 bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b);
 /* Map again what is in the frame of block b. */
 void hz_pieces_put_back(struct hz_engine *e, uint32_t b);
@@ -108,10 +110,13 @@ bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w);
 bool hz_pieces_write_on(struct hz_engine *e, struct hz_worker *w);
 /* Until there is credit again. hz-engine; drops the lock. */
 void hz_pieces_balance(struct hz_engine *e, struct hz_worker *w);
-/* Out with all of block b that is not being used. hz-engine. */
+/* Out with all of block b, since somebody says so. hz-engine. */
 bool hz_pieces_evict(struct hz_engine *e, struct hz_worker *w, uint32_t b);
 void hz_pieces_write_done(struct hz_engine *e, struct hz_worker *w,
 			  struct hz_piece_io *io, int res);
+/* Nothing of it is in RAM any more, or only in its frame, and all is zero:
+ * ZERO. */
+void hz_pieces_all_zero(struct hz_engine *e, uint32_t b);
 /* The block's content is forgotten: ZERO. */
 void hz_pieces_drop(struct hz_engine *e, uint32_t b);
 /* Its frame, which nothing is held in any more, is free; may drop the lock. */

@@ -20,6 +20,10 @@
 /* Pages of a read: its buffer's. */
 #define PIECE_MOST 16u
 
+/* What a page of zeros is copied from. The kernel's own zero page would cost no
+ * memory until it is written, which nobody would tell us. */
+static _Alignas(HZ_PAGE_SIZE) char zero_pages[PIECE_MOST * HZ_PAGE_SIZE];
+
 static char *page_addr(const struct hz_engine *e, uint32_t b, unsigned page)
 {
 	return hz_block_addr(e, b) + page * HZ_PAGE_SIZE;
@@ -105,19 +109,41 @@ void hz_pieces_put_back(struct hz_engine *e, uint32_t b)
 	hz_pieces_settle(e, b);
 }
 
-/* ---- out of the slot ---- */
+/* ---- out of nowhere ---- */
 
-/* How many pages from `page` on, n at most, are nowhere but in the slot. */
-static unsigned stored_run(const struct hz_pieces *p, unsigned page, unsigned n)
+/* The page is not in RAM, nor on its way. */
+static bool absent(const struct hz_pieces *p, unsigned page)
+{
+	return !hz_pmap_has(&p->here, page) && !hz_pmap_has(&p->held, page) &&
+	       !hz_pmap_has(&p->reading, page);
+}
+
+/* How many pages from `page` on, n at most, are in no memory, and all zero or
+ * all in the slot. */
+static unsigned absent_run(const struct hz_pieces *p, unsigned page, unsigned n,
+			   bool zero)
 {
 	unsigned i = 0;
 
-	while (i < n && !hz_pmap_has(&p->here, page + i) &&
-	       !hz_pmap_has(&p->held, page + i) &&
-	       !hz_pmap_has(&p->reading, page + i))
+	while (i < n && absent(p, page + i) &&
+	       hz_pmap_has(&p->zero, page + i) == zero)
 		i++;
 	return i;
 }
+
+static bool map_zeros(struct hz_engine *e, uint32_t b, unsigned first,
+		      unsigned n)
+{
+	if (!hz_pieces_credit(e, n, false)) {
+		n = 1;
+		if (!hz_pieces_credit(e, 1, false))
+			return false;
+	}
+	hz_pieces_used(&e->pieces, b, first, n);
+	return copy_run(e, b, first, n, zero_pages);
+}
+
+/* ---- out of the slot ---- */
 
 static bool submit(struct hz_engine *e, struct hz_worker *w,
 		   struct hz_piece_io *io)
@@ -195,7 +221,7 @@ static bool serve_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	if (e->blk[b].state != HZ_BLK_PIECES || p->n_here == HZ_BLOCK_PAGES)
 		return true;
 	if (!(e->blk[b].flags & HZ_BLKF_SLOT))
-		return false; /* all was in the frame, and some still is */
+		return false; /* the rest is in the frame, or zero */
 	return hz_pieces_read_whole(e, w, b);
 }
 
@@ -212,20 +238,61 @@ static bool coming(const struct hz_pieces *p, unsigned page)
 	       (p->whole != HZ_NONE && !hz_pmap_has(&p->held, page));
 }
 
+/* Of n pages those that are where `page` is. */
+static bool serve_run(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		      unsigned page, unsigned n, uint64_t asked)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+
+	if (hz_pmap_has(&p->held, page)) {
+		n = hz_min(n, hz_pmap_next(&p->held, page, false) - page);
+		if (!put_back(e, b, page, n))
+			return false;
+		hz_fill_stalled(e, HZ_SHARE_PIECES, asked);
+		return true;
+	}
+	if (hz_pmap_has(&p->zero, page))
+		return map_zeros(e, b, page, absent_run(p, page, n, true));
+	return read_some(e, w, b, page, absent_run(p, page, n, false), asked);
+}
+
+/* The others of a longer piece, as long as that goes. */
+static void serve_rest(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		       unsigned first, unsigned n)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+	uint64_t now = n ? hz_os.now() : 0;
+
+	for (unsigned i = first; i < first + n; i++)
+		if (!hz_pmap_has(&p->here, i) && !coming(p, i) &&
+		    !serve_run(e, w, b, i, first + n - i, now))
+			break;
+}
+
+static unsigned span(struct hz_range *r, struct hz_pieces *p, unsigned page)
+{
+	unsigned n = hz_pieces_span(p, page);
+
+	if (n == 1 && r)
+		hz_scatter_single(&r->scatter);
+	return n;
+}
+
 /* Bring in `page`, which nobody is bringing in. */
 static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		       unsigned page, uint64_t asked)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
 	struct hz_range *r = hz_fill_range(e, b, page);
-	unsigned n = hz_pieces_span(p, page);
+	unsigned n = span(r, p, page);
 	bool whole = n == HZ_BLOCK_PAGES || (r && !r->scatter.scattered);
 
 	if (whole && !p->single && serve_whole(e, w, b)) {
 		/* The lock may have been dropped. */
 		r = hz_fill_range(e, b, page);
 		if (r)
-			hz_scatter_streamed(&r->scatter);
+			hz_scatter_streamed(&r->scatter,
+					    r->units / HZ_UNITS_PER_BLOCK);
 		if (e->blk[b].state != HZ_BLK_PIECES) {
 			look_again(e, b);
 			return true;
@@ -243,12 +310,9 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	}
 	n = hz_min(n, HZ_BLOCK_PAGES - page);
 	n = hz_min(n, PIECE_MOST);
-	if (!hz_pmap_has(&p->held, page))
-		return read_some(e, w, b, page, stored_run(p, page, n), asked);
-	n = hz_min(n, hz_pmap_next(&p->held, page, false) - page);
-	if (!put_back(e, b, page, n))
+	if (!serve_run(e, w, b, page, n, asked))
 		return false;
-	hz_fill_stalled(e, HZ_SHARE_PIECES, asked);
+	serve_rest(e, w, b, page + 1, n - 1);
 	hz_pieces_settle(e, b);
 	return true;
 }
@@ -285,32 +349,50 @@ static void note(struct hz_engine *e, struct hz_range *r, uint64_t now)
 	r->last_fault = now;
 }
 
+/* STORED or ZERO. */
+static void enter(struct hz_engine *e, uint32_t b)
+{
+	struct hz_block *blk = &e->blk[b];
+	bool zero = blk->state == HZ_BLK_ZERO;
+
+	hz_pieces_enter(&e->pieces, b);
+	hz_pmap_fill(&e->pieces.of[b].zero, 0, HZ_BLOCK_PAGES, zero);
+	memset(e->page_hash[b], 0, sizeof(e->page_hash[b]));
+	blk->hash[0] = HZ_HASH_ANY;
+	blk->hash[1] = 0;
+	blk->fork_gen = e->fork_gen;
+	hz_plan_forget(e->plan, b);
+	hz_block_set(&e->totals, blk, HZ_BLK_PIECES);
+}
+
+static enum hz_access how_used(const struct hz_pieces *p, unsigned page)
+{
+	if (hz_pmap_has(&p->held, page))
+		return HZ_ACCESS_SOFT;
+	return hz_pmap_has(&p->zero, page) ? HZ_ACCESS_ZERO : HZ_ACCESS_DEMAND;
+}
+
 void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		     unsigned page, uint64_t now)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
 	struct hz_block *blk = &e->blk[b];
+	enum hz_access how;
 
-	if (blk->state == HZ_BLK_STORED && blk->flags & HZ_BLKF_WAITING)
+	if (blk->state != HZ_BLK_PIECES && blk->flags & HZ_BLKF_WAITING)
 		return; /* it is woken, and looks again */
-	if (blk->state == HZ_BLK_STORED) {
-		hz_pieces_enter(&e->pieces, b);
-		memset(e->page_hash[b], 0, sizeof(e->page_hash[b]));
-		blk->hash[0] = HZ_HASH_ANY;
-		blk->hash[1] = 0;
-		blk->fork_gen = e->fork_gen;
-		hz_plan_forget(e->plan, b);
-		hz_block_set(&e->totals, blk, HZ_BLK_PIECES);
-	}
+	if (blk->state != HZ_BLK_PIECES)
+		enter(e, b);
 	if (hz_pmap_has(&p->here, page)) {
 		hz_fill_present(e, (uintptr_t)page_addr(e, b, page));
 		return;
 	}
 	note(e, hz_fill_range(e, b, page), now);
-	hz_engine_seen(b, hz_pmap_has(&p->held, page) ? HZ_ACCESS_SOFT
-						      : HZ_ACCESS_DEMAND,
-		       now);
-	if (!hz_pmap_has(&p->held, page)) {
+	how = how_used(p, page);
+	hz_engine_seen(b, how, now);
+	if (how == HZ_ACCESS_ZERO)
+		hz_stat_add(HZ_STAT_fault_zero, 1);
+	if (how == HZ_ACCESS_DEMAND) {
 		hz_stat_add(HZ_STAT_fault_demand, 1);
 		hz_stat_add(HZ_STAT_piece_faults, 1);
 	}
@@ -355,6 +437,22 @@ static bool take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
 	return good;
 }
 
+/* The content of a page that was read from its slot to src, in *n pages of the
+ * same kind; their hashes, unless `checked` says that they have been taken.
+ * NULL: it is not what was written. */
+static char *content(struct hz_engine *e, uint32_t b, unsigned page,
+		     unsigned *n, char *src, bool checked)
+{
+	struct hz_pieces *p = &e->pieces.of[b];
+
+	if (hz_pmap_has(&p->zero, page)) {
+		*n = absent_run(p, page, hz_min(*n, PIECE_MOST), true);
+		return zero_pages;
+	}
+	*n = absent_run(p, page, *n, false);
+	return checked || take_hashes(e, b, page, *n, src) ? src : NULL;
+}
+
 /* Those of [first, first + n) that came in by another way stay so. `checked`:
  * their hashes have been taken. False: not all could be mapped; who waits for
  * one tries again. */
@@ -365,12 +463,12 @@ static bool map_read(struct hz_engine *e, uint32_t b, unsigned first,
 	bool all = true;
 
 	for (unsigned i = first; i < first + n;) {
-		unsigned run = stored_run(p, i, first + n - i);
-
+		unsigned run = absent(p, i) ? first + n - i : 0;
 		char *from = src + (i - first) * HZ_PAGE_SIZE;
 
-		if (run && !((checked || take_hashes(e, b, i, run, from)) &&
-			     copy_run(e, b, i, run, from)))
+		if (run)
+			from = content(e, b, i, &run, from, checked);
+		if (run && !(from && copy_run(e, b, i, run, from)))
 			all = false;
 		i += run ? run : 1;
 	}
@@ -406,7 +504,7 @@ static void read_failed(struct hz_engine *e, struct hz_worker *w,
 		e->fault->wake(e->uffd, page_addr(e, b, page), HZ_PAGE_SIZE);
 	} else {
 		hz_piece_io_put(e, io);
-		if (stored_run(&e->pieces.of[b], page, 1))
+		if (absent(&e->pieces.of[b], page))
 			poison(e, b, page, 1, res);
 	}
 	hz_pieces_settle(e, b);

@@ -123,11 +123,18 @@ static bool may_stage(struct hz_engine *e, uint32_t b)
 	       !(blk->flags & (HZ_BLKF_STICKY | HZ_BLKF_WAITING));
 }
 
+static bool others_use_slot(struct hz_engine *e, uint32_t b)
+{
+	uint32_t slot = e->blk[b].slot;
+
+	return slot != HZ_NONE && hz_slots_shared(e->slots, slot);
+}
+
 /* A forked process refers to the slot too: it must not be written in place,
  * and a new one has to be written whole. The block leaves as one. */
 static bool slot_is_shared(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
-	if (!hz_slots_shared(e->slots, e->blk[b].slot))
+	if (!others_use_slot(e, b))
 		return false;
 	hz_pieces_read_whole(e, w, b);
 	return true;
@@ -180,8 +187,13 @@ void hz_pieces_adopt(struct hz_engine *e, uint32_t b)
 	struct hz_block *blk = &e->blk[b];
 	struct hz_pieces *p = &e->pieces.of[b];
 
-	hz_pieces_enter(&e->pieces, b);
-	memset(e->page_hash[b], 0, sizeof(e->page_hash[b]));
+	if (p->known && !others_use_slot(e, b)) {
+		hz_pieces_enter_again(&e->pieces, b);
+		blk->hash[0] = HZ_HASH_ANY;
+	} else {
+		hz_pieces_enter(&e->pieces, b);
+		memset(e->page_hash[b], 0, sizeof(e->page_hash[b]));
+	}
 	p->frame = all_pages;
 	p->huge = true;
 	blk->fork_gen = e->fork_gen; /* ours alone */
@@ -197,10 +209,20 @@ void hz_pieces_adopt(struct hz_engine *e, uint32_t b)
 /* ---- what has changed ---- */
 
 struct look {
-	struct hz_page_map dirty;
+	struct hz_page_map dirty, zero;
 	uint64_t hash[HZ_BLOCK_PAGES];
-	bool zero; /* the frame holds nothing but zeros */
 };
+
+/* No hash is that of a page of zeros: what the slot has for it is not known
+ * from now on. */
+static void look_at_page(const char *page, unsigned i, struct look *l)
+{
+	bool zero = hz_is_zero(page, HZ_PAGE_SIZE);
+
+	l->hash[i] = zero ? 0 : hz_page_hash(page);
+	if (zero)
+		hz_pmap_add(&l->zero, i);
+}
 
 /* Pages of a frame that the slot has a full copy of, or not. */
 static void look_at_pages(const char *mem, const struct hz_page_map *held,
@@ -208,8 +230,8 @@ static void look_at_pages(const char *mem, const struct hz_page_map *held,
 {
 	for (unsigned i = hz_pmap_next(held, 0, true); i < HZ_BLOCK_PAGES;
 	     i = hz_pmap_next(held, i + 1, true)) {
-		l->hash[i] = hz_page_hash(mem + i * HZ_PAGE_SIZE);
-		if (l->hash[i] != known[i])
+		look_at_page(mem + i * HZ_PAGE_SIZE, i, l);
+		if (l->hash[i] && l->hash[i] != known[i])
 			hz_pmap_add(&l->dirty, i);
 	}
 }
@@ -220,14 +242,14 @@ static void look_at_whole(const char *mem, const struct hz_block *blk,
 {
 	uint64_t hash[2] = {0, 0};
 
-	l->zero = hz_is_zero(mem, HZ_BLOCK_SIZE);
 	if (blk->flags & HZ_BLKF_SLOT)
 		hz_checksum(mem, HZ_BLOCK_SIZE, hash);
 	if (!(blk->flags & HZ_BLKF_SLOT) || hash[0] != blk->hash[0] ||
 	    hash[1] != blk->hash[1])
 		l->dirty = all_pages;
 	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
-		l->hash[i] = hz_page_hash(mem + i * HZ_PAGE_SIZE);
+		look_at_page(mem + i * HZ_PAGE_SIZE, i, l);
+	l->dirty = hz_pmap_without(&l->dirty, &l->zero);
 }
 
 /* Map again what the policy keeps; the frame has room for it until it is
@@ -260,27 +282,26 @@ static void note_kept(struct hz_engine *e, uint32_t b,
 
 /* What leaves, and whether it has changed. Touches wait meanwhile: about
  * 0.2 ms. False: the kernel had no memory for what stays. */
-static bool sort_out(struct hz_engine *e, uint32_t b, struct look *l)
+static bool sort_out(struct hz_engine *e, uint32_t b,
+		     const struct hz_page_map *keep, struct look *l)
 {
 	struct hz_block *blk = &e->blk[b];
 	struct hz_pieces *p = &e->pieces.of[b];
-	struct hz_page_map keep = hz_pieces_keep(&e->pieces, b, KEEP_MOST);
-	struct hz_page_map held = hz_pmap_without(&p->held, &keep);
+	struct hz_page_map held = hz_pmap_without(&p->held, keep);
 	char *mem = hz_frame_addr(e, blk->frame);
 	int rc;
 
-	memset(&l->dirty, 0, sizeof(l->dirty));
-	l->zero = false;
+	memset(l, 0, sizeof(*l));
 	hz_block_set(&e->totals, blk, HZ_BLK_UNMAPPING);
 	hz_unlock(&e->lock);
-	rc = map_kept(e, b, mem, &keep);
-	if (p->huge)
+	rc = map_kept(e, b, mem, keep);
+	if (p->huge && !p->known)
 		look_at_whole(mem, blk, l);
 	else
 		look_at_pages(mem, &held, e->page_hash[b], l);
 	hz_lock(&e->lock);
 	if (rc == 0)
-		note_kept(e, b, &keep);
+		note_kept(e, b, keep);
 	passed(e, b);
 	return rc == 0;
 }
@@ -368,17 +389,21 @@ static void stay(struct hz_engine *e, uint32_t b)
 	pthread_cond_broadcast(&e->changed);
 }
 
+/* Of what was looked at: what the slot has, or soon will have. */
 static void set_hashes(struct hz_engine *e, uint32_t b, const struct look *l)
 {
-	const struct hz_pieces *p = &e->pieces.of[b];
-	const struct hz_page_map *which = p->huge ? &p->frame : &l->dirty;
+	struct hz_pieces *p = &e->pieces.of[b];
+	const struct hz_page_map *which =
+		p->huge && !p->known ? &p->frame : &p->held;
 
 	for (unsigned i = hz_pmap_next(which, 0, true); i < HZ_BLOCK_PAGES;
 	     i = hz_pmap_next(which, i + 1, true))
 		e->page_hash[b][i] = l->hash[i];
+	p->zero = hz_pmap_without(&p->zero, which);
+	p->zero = hz_pmap_either(&p->zero, &l->zero);
 }
 
-static void all_zero(struct hz_engine *e, uint32_t b)
+void hz_pieces_all_zero(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
 	uint32_t f = blk->frame;
@@ -387,20 +412,22 @@ static void all_zero(struct hz_engine *e, uint32_t b)
 	hz_stat_add(HZ_STAT_zero_drops, 1);
 	hz_pieces_leave(&e->pieces, b);
 	blk->frame = HZ_NONE;
-	hz_frame_set(e, f, HZ_FRAME_ZERO);
+	if (f != HZ_NONE)
+		hz_frame_set(e, f, HZ_FRAME_ZERO);
 	hz_block_set(&e->totals, blk, HZ_BLK_ZERO);
 	pthread_cond_broadcast(&e->changed);
 }
 
-/* STAGED -> WRITING, or at once out. */
-static void flush(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+/* STAGED -> WRITING, or at once out, but for what the policy keeps. */
+static void flush(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+		  const struct hz_page_map *keep)
 {
 	static struct look l; /* hz-engine's; too large for a stack */
 	struct hz_pieces *p = &e->pieces.of[b];
 	struct hz_block *blk = &e->blk[b];
 
 	hz_pieces_stayed(&e->pieces, b);
-	if (!sort_out(e, b, &l)) {
+	if (!sort_out(e, b, keep, &l)) {
 		stay(e, b);
 		return;
 	}
@@ -408,8 +435,9 @@ static void flush(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 		hz_pieces_settle(e, b);
 		return;
 	}
-	if (l.zero && p->n_held == HZ_BLOCK_PAGES) {
-		all_zero(e, b);
+	if (p->n_held == HZ_BLOCK_PAGES &&
+	    hz_pmap_count(&l.zero) == HZ_BLOCK_PAGES) {
+		hz_pieces_all_zero(e, b);
 		return;
 	}
 	if (!hz_pmap_empty(&l.dirty) && !hz_evict_may_write(e, blk)) {
@@ -537,6 +565,7 @@ static bool stage_one(struct hz_engine *e, struct hz_worker *w)
 
 bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w)
 {
+	struct hz_page_map keep;
 	uint32_t b;
 
 	if (e->frozen || e->no_evict)
@@ -550,7 +579,8 @@ bool hz_pieces_step(struct hz_engine *e, struct hz_worker *w)
 	b = hz_pieces_first(&e->pieces, HZ_PIECES_STAGED);
 	if (!may_flush(e, b))
 		return false;
-	flush(e, w, b);
+	keep = hz_pieces_keep(&e->pieces, b, KEEP_MOST);
+	flush(e, w, b, &keep);
 	return true;
 }
 
@@ -580,11 +610,12 @@ void hz_pieces_balance(struct hz_engine *e, struct hz_worker *w)
 bool hz_pieces_evict(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 {
 	enum hz_pieces_phase phase = e->pieces.of[b].phase;
+	static const struct hz_page_map none;
 
 	if (phase == HZ_PIECES_MAPPED && !stage(e, w, b))
 		return false;
 	if (e->pieces.of[b].phase == HZ_PIECES_STAGED && may_flush(e, b))
-		flush(e, w, b);
+		flush(e, w, b, &none);
 	return true;
 }
 

@@ -74,6 +74,7 @@ int hz_region_arm(const struct hz_engine *e, void *addr, size_t len)
 void hz_region_drop_slot(struct hz_engine *e, struct hz_block *blk)
 {
 	blk->flags &= (uint8_t)~HZ_BLKF_SLOT;
+	e->pieces.of[blk - e->blk].known = false;
 	if (blk->slot == HZ_NONE)
 		return;
 	hz_slots_put(e->slots, blk->slot);
@@ -221,6 +222,7 @@ static void move_record(struct hz_engine *e, uint32_t from, uint32_t to)
 	dst->flags |= src->flags & (HZ_BLKF_SLOT | HZ_BLKF_STICKY);
 	src->slot = HZ_NONE;
 	src->flags &= (uint8_t) ~(HZ_BLKF_SLOT | HZ_BLKF_STICKY);
+	e->pieces.of[from].known = e->pieces.of[to].known = false;
 	hz_plan_rename(e->plan, from, to);
 }
 

@@ -470,9 +470,12 @@ void hz_aux_wait(struct hz_engine *e)
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
 }
 
-static bool is_out(const struct hz_block *blk)
+static bool is_out(const struct hz_engine *e, uint32_t b)
 {
-	return blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_FILED ||
+	const struct hz_block *blk = &e->blk[b];
+
+	return e->pieces.of[b].phase == HZ_PIECES_AWAY ||
+	       blk->state == HZ_BLK_STORED || blk->state == HZ_BLK_FILED ||
 	       blk->state == HZ_BLK_ZERO;
 }
 
@@ -493,7 +496,7 @@ static long order_once(struct hz_engine *e, uint32_t first, uint32_t n)
 		       e->blk[b].state == HZ_BLK_WRITING ||
 		       e->blk[b].state == HZ_BLK_READING)
 			hz_aux_wait(e);
-		out += is_out(&e->blk[b]);
+		out += is_out(e, b);
 	}
 	return out;
 }

@@ -69,6 +69,16 @@ static inline struct hz_page_map hz_pmap_both(const struct hz_page_map *a,
 	return m;
 }
 
+static inline struct hz_page_map hz_pmap_either(const struct hz_page_map *a,
+						const struct hz_page_map *b)
+{
+	struct hz_page_map m;
+
+	for (unsigned i = 0; i < hz_array_len(m.word); i++)
+		m.word[i] = a->word[i] | b->word[i];
+	return m;
+}
+
 /* The first page >= `page` whose bit is `set`; HZ_BLOCK_PAGES: none. */
 unsigned hz_pmap_next(const struct hz_page_map *m, unsigned page, bool set);
 

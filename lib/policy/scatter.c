@@ -14,7 +14,10 @@
 #define SCORE_MOST     48
 #define SCORE_ENTER    32
 #define SCORE_END      (-12)
-#define SCORE_STREAMED (-8)
+/* So many single pieces are another use: a stream has one a block. */
+#define SINGLES_MOST   4u
+/* Blocks of a stream, however small the range. */
+#define STREAMED_LEAST 8u
 /* A stream's first fault is at most so far from the end of the block. */
 #define END_PAGES 4u
 
@@ -39,9 +42,20 @@ void hz_scatter_fault(struct hz_scatter *s, unsigned page)
 	add_score(s, end ? SCORE_END : 1);
 }
 
-void hz_scatter_streamed(struct hz_scatter *s)
+void hz_scatter_single(struct hz_scatter *s)
 {
-	add_score(s, SCORE_STREAMED);
+	if (s->singles < SINGLES_MOST)
+		s->singles++;
+	else
+		s->streamed = 0;
+}
+
+void hz_scatter_streamed(struct hz_scatter *s, uint32_t blocks)
+{
+	s->singles = 0;
+	s->streamed++;
+	if (s->streamed >= hz_max(2 * blocks, STREAMED_LEAST))
+		*s = (struct hz_scatter){0};
 }
 
 #define HOPELESS_SECONDS 10u
@@ -118,15 +132,25 @@ static void append(struct hz_pieces_set *s, uint32_t b,
 	l->held += p->n_held;
 }
 
+void hz_pieces_enter_again(struct hz_pieces_set *s, uint32_t b)
+{
+	struct hz_pieces *p = &s->of[b];
+
+	*p = (struct hz_pieces){
+		.whole = HZ_NONE, .zero = p->zero, .known = true};
+	append(s, b, HZ_PIECES_MAPPED);
+	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
+		s->use[b].since[i] = (uint16_t)(s->tick >> TICK_SHIFT);
+}
+
 void hz_pieces_enter(struct hz_pieces_set *s, uint32_t b)
 {
 	struct hz_pieces *p = &s->of[b];
 
-	*p = (struct hz_pieces){.whole = HZ_NONE};
-	append(s, b, HZ_PIECES_MAPPED);
 	memset(s->use[b].gap, GAP_UNKNOWN, sizeof(s->use[b].gap));
-	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
-		s->use[b].since[i] = (uint16_t)(s->tick >> TICK_SHIFT);
+	memset(&p->zero, 0, sizeof(p->zero));
+	hz_pieces_enter_again(s, b);
+	p->known = false;
 }
 
 void hz_pieces_leave(struct hz_pieces_set *s, uint32_t b)
@@ -165,6 +189,8 @@ void hz_pieces_here(struct hz_pieces_set *s, uint32_t b, unsigned first,
 	p->n_here = (uint16_t)(here ? p->n_here + changed :
 				      p->n_here - changed);
 	s->here = here ? s->here + changed : s->here - changed;
+	if (p->phase == HZ_PIECES_AWAY && p->n_here)
+		hz_pieces_phase(s, b, HZ_PIECES_MAPPED);
 }
 
 void hz_pieces_held(struct hz_pieces_set *s, uint32_t b, unsigned first,
@@ -187,10 +213,18 @@ void hz_pieces_held(struct hz_pieces_set *s, uint32_t b, unsigned first,
 /* Pages that a stream may skip. */
 #define SPAN_GAP    2u
 
+/* The last piece may have come in part only, and what is mapped already is
+ * passed without a fault. */
+static bool continues(const struct hz_pieces *p, unsigned page)
+{
+	unsigned next = hz_pmap_next(&p->here, p->run_next, false);
+
+	return page + p->run_size > p->run_next && page <= next + SPAN_GAP;
+}
+
 unsigned hz_pieces_span(struct hz_pieces *p, unsigned page)
 {
-	bool follows = p->run_count && page >= p->run_next &&
-		       page <= p->run_next + SPAN_GAP;
+	bool follows = p->run_count && continues(p, page);
 	unsigned n = 1;
 
 	if (follows) {
@@ -199,14 +233,10 @@ unsigned hz_pieces_span(struct hz_pieces *p, unsigned page)
 	} else {
 		p->run_count = 1;
 	}
-	if (p->run_count >= SPAN_STREAM) {
-		p->run_count = 0;
-		return HZ_BLOCK_PAGES;
-	}
 	n = hz_min(n, HZ_BLOCK_PAGES - page);
 	p->run_size = (uint8_t)n;
 	p->run_next = (uint16_t)(page + n);
-	return n;
+	return p->run_count < SPAN_STREAM ? n : HZ_BLOCK_PAGES;
 }
 
 /* ---- the clock ---- */

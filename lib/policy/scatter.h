@@ -7,10 +7,11 @@
  * A stream enters a block at an end of it: a range whose faults lie anywhere
  * inside its blocks is scattered, and its blocks are refilled by the page. A
  * wrong guess costs little: faults in a row double the piece each time, and a
- * few doublings bring the whole block in; that also counts against the guess.
+ * few doublings bring the whole block in; two passes like that end the guess.
  *
- * A block in pieces has some of its pages mapped, the rest in its slot. Under
- * pressure it is STAGED: all its pages are moved to a frame at once, and those
+ * A block in pieces has some of its pages mapped, the rest in its slot; those
+ * that are all zero are nowhere, and cost no transfer. Under pressure it is
+ * STAGED: all its pages are moved to a frame at once, and those
  * that the program touches are put back one by one (a soft fault, no I/O). So
  * every page tells how long it takes until it is used, which the kernel does
  * not. After the stay, pages whose gaps were short in the past are mapped
@@ -38,12 +39,19 @@
 struct hz_scatter {
 	int8_t score;
 	bool scattered;
+	uint8_t singles;   /* pieces that continue nothing, saturated */
+	uint32_t streamed; /* blocks, since some of those in a row */
 };
 
 /* A fault that waits for the store came at `page` of a whole block. */
 void hz_scatter_fault(struct hz_scatter *s, unsigned page);
-/* A block in pieces was read from one end to the other after all. */
-void hz_scatter_streamed(struct hz_scatter *s);
+/* A fault in a block in pieces that continues no other. */
+void hz_scatter_single(struct hz_scatter *s);
+/* A block in pieces was read from one end to the other after all. One pass (a
+ * checkpoint is saved) does not tell that the next uses are of that kind: the
+ * range, of so many blocks, is scattered until two passes had no other uses
+ * between them. */
+void hz_scatter_streamed(struct hz_scatter *s, uint32_t blocks);
 
 /* Does a program spend its time waiting for pieces? Told once a second: by how
  * much the sum of their stalls (ns, of all threads) has grown, and the time
@@ -57,6 +65,7 @@ bool hz_hopeless(struct hz_hopeless *h, uint64_t stalled, uint64_t passed);
 
 enum hz_pieces_phase {
 	HZ_PIECES_NONE,	   /* the block is not in pieces */
+	HZ_PIECES_AWAY,	   /* no page is in RAM, and some are zero */
 	HZ_PIECES_MAPPED,  /* no frame: its pages are mapped or stored */
 	HZ_PIECES_STAGED,  /* some pages stay in a frame, to see if used */
 	HZ_PIECES_WRITING, /* what was not used is on its way to the slot */
@@ -68,6 +77,8 @@ struct hz_pieces {
 	struct hz_page_map held;    /* the newest content is in the frame */
 	struct hz_page_map frame;   /* pages that were moved to the frame */
 	struct hz_page_map dirty;   /* WRITING: still to be written */
+	struct hz_page_map zero;    /* if neither mapped nor held: it is all
+				     * zero, and the slot may lack it */
 	struct hz_page_map reading; /* a read of it is in flight */
 	struct hz_page_map wanted;  /* a fault waits that nothing serves yet */
 	uint32_t prev, next;	    /* links of the phase's list: block + 1 */
@@ -84,6 +95,8 @@ struct hz_pieces {
 	uint8_t rest;	   /* turns of the clock to pass over from now on */
 	uint8_t skip;	   /* of these, still to come */
 	bool guarded;	   /* mapped pages are protected: engine/guard.c */
+	bool known;	   /* of a whole block, or in one's frame: `zero` and
+			    * the hashes of pages tell what its slot has */
 };
 
 struct hz_pieces_list {
@@ -112,13 +125,18 @@ size_t hz_pieces_bytes(uint32_t blocks);
 /* `mem`: zeroed, page aligned. */
 void hz_pieces_init(struct hz_pieces_set *s, void *mem, uint32_t blocks);
 
-/* A block enters (no page mapped, none held) or leaves. */
+/* A block enters (no page mapped, none held, none known to be zero) or
+ * leaves. */
 void hz_pieces_enter(struct hz_pieces_set *s, uint32_t b);
+/* The same for one that had all its pages meanwhile and is `known`: so it
+ * stays, with what is known of its pages' uses. */
+void hz_pieces_enter_again(struct hz_pieces_set *s, uint32_t b);
 void hz_pieces_leave(struct hz_pieces_set *s, uint32_t b);
 /* To the end of another phase's list. */
 void hz_pieces_phase(struct hz_pieces_set *s, uint32_t b,
 		     enum hz_pieces_phase to);
-/* Pages [first, first + n) are mapped now, or are not any more. */
+/* Pages [first, first + n) are mapped now, or are not any more. A block that
+ * was AWAY is MAPPED then. */
 void hz_pieces_here(struct hz_pieces_set *s, uint32_t b, unsigned first,
 		    unsigned n, bool here);
 /* The same for pages whose content is in the frame. */

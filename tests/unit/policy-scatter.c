@@ -119,16 +119,48 @@ Test(scatter, random_faults_are)
 	cr_assert_lt(n, 100, "after %u", n);
 }
 
-Test(scatter, streams_through_pieces_take_it_back)
+static struct hz_scatter is_scattered(void)
 {
 	struct hz_scatter s = {0};
-	unsigned n = 0;
 
 	while (!s.scattered)
 		hz_scatter_fault(&s, 100);
-	for (; s.scattered; n++)
-		hz_scatter_streamed(&s);
-	cr_assert_leq(n, 8);
+	return s;
+}
+
+/* As the engine tells them: each begins with a single page. */
+static void stream(struct hz_scatter *s, unsigned blocks, unsigned range)
+{
+	for (unsigned i = 0; i < blocks; i++) {
+		hz_scatter_single(s);
+		hz_scatter_streamed(s, range);
+	}
+}
+
+Test(scatter, two_passes_in_a_row_take_it_back)
+{
+	struct hz_scatter s = is_scattered();
+
+	stream(&s, 199, 100);
+	cr_assert(s.scattered);
+	stream(&s, 1, 100);
+	cr_assert_not(s.scattered);
+	s = is_scattered();
+	stream(&s, 8, 1);
+	cr_assert_not(s.scattered, "a small range, too");
+}
+
+/* A table that is saved every now and then. */
+Test(scatter, a_pass_between_other_uses_does_not)
+{
+	struct hz_scatter s = is_scattered();
+
+	for (unsigned round = 0; round < 100; round++) {
+		stream(&s, 100, 100);
+		for (unsigned i = 0; i < 20; i++)
+			hz_scatter_single(&s);
+		cr_assert(s.scattered);
+	}
 }
 
 Test(scatter, hopeless_after_ten_seconds)
@@ -176,6 +208,32 @@ Test(span, doubles_and_then_takes_all)
 		cr_assert_eq(hz_pieces_span(&p, page), want[i], "piece %u", i);
 		page += want[i];
 	}
+}
+
+Test(span, goes_on_when_not_all_can_come)
+{
+	struct hz_pieces p = piece();
+	unsigned page = 37;
+
+	for (unsigned n = 0; n < HZ_BLOCK_PAGES;) {
+		n = hz_pieces_span(&p, page);
+		page += hz_min(n, 16u);
+	}
+	for (; page < 400; page += 16)
+		cr_assert_eq(hz_pieces_span(&p, page), HZ_BLOCK_PAGES);
+	cr_assert_eq(hz_pieces_span(&p, 100), 1);
+}
+
+Test(span, passes_what_is_mapped)
+{
+	struct hz_pieces p = piece();
+
+	cr_assert_eq(hz_pieces_span(&p, 10), 1);
+	hz_pmap_fill(&p.here, 11, 50, true);
+	cr_assert_eq(hz_pieces_span(&p, 61), 2);
+	cr_assert_eq(hz_pieces_span(&p, 62), 4, "half of the last one came");
+	hz_pmap_fill(&p.here, 67, 2, true);
+	cr_assert_eq(hz_pieces_span(&p, 73), 1, "there was a gap before");
 }
 
 Test(span, ends_with_the_block)
@@ -239,7 +297,7 @@ Test(lists, sums_hold, .init = make, .fini = end)
 		else if (rand() % 16 == 0)
 			hz_pieces_leave(&set, b);
 		else if (rand() % 4 == 0)
-			hz_pieces_phase(&set, b, 1 + rand() % 3);
+			hz_pieces_phase(&set, b, 1 + rand() % 4);
 		else if (rand() & 1)
 			hz_pieces_here(&set, b, first, n, rand() & 1);
 		else
@@ -247,6 +305,44 @@ Test(lists, sums_hold, .init = make, .fini = end)
 		if (i % 64 == 0)
 			check_sums();
 	}
+	check_sums();
+}
+
+Test(lists, away_until_a_page_comes, .init = make, .fini = end)
+{
+	hz_pieces_enter(&set, 3);
+	hz_pieces_phase(&set, 3, HZ_PIECES_AWAY);
+	cr_assert_eq(hz_pieces_pick(&set), HZ_NONE);
+	hz_pieces_here(&set, 3, 7, 1, true);
+	cr_assert_eq(set.of[3].phase, HZ_PIECES_MAPPED);
+	cr_assert_eq(hz_pieces_pick(&set), 3);
+	check_sums();
+}
+
+/* A block of which all came, and that is to leave again. */
+Test(lists, enters_again_with_what_is_known, .init = make, .fini = end)
+{
+	struct hz_page_map keep;
+
+	hz_pieces_enter(&set, 3);
+	hz_pieces_used(&set, 3, 5, 1);
+	hz_pmap_add(&set.of[3].zero, 9);
+	hz_pieces_leave(&set, 3);
+	set.of[3].known = true;
+	set.tick += 1000;
+	hz_pieces_enter_again(&set, 3);
+	cr_assert(set.of[3].known);
+	cr_assert(hz_pmap_has(&set.of[3].zero, 9));
+	hz_pieces_held(&set, 3, 0, HZ_BLOCK_PAGES, true);
+	keep = hz_pieces_keep(&set, 3, HZ_BLOCK_PAGES);
+	cr_assert(hz_pmap_has(&keep, 5), "it was used soon after it left");
+	hz_pieces_leave(&set, 3);
+	hz_pieces_enter(&set, 3);
+	cr_assert_not(set.of[3].known);
+	cr_assert(hz_pmap_empty(&set.of[3].zero));
+	hz_pieces_held(&set, 3, 0, HZ_BLOCK_PAGES, true);
+	keep = hz_pieces_keep(&set, 3, HZ_BLOCK_PAGES);
+	cr_assert(hz_pmap_empty(&keep));
 	check_sums();
 }
 
