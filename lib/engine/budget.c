@@ -223,6 +223,11 @@ bool hz_budget_leaves(uint64_t bytes)
 				   group.limit;
 }
 
+uint64_t hz_budget_spare(void)
+{
+	return grouped ? hz_tier_spare(headroom()) : 0;
+}
+
 /* Below this the engine cannot move anything. */
 #define LEAST_PAGES 8u
 

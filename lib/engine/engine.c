@@ -25,6 +25,7 @@
 #include "engine/arena.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
+#include "engine/leftovers.h"
 
 /* A process whose ranges stay below this, or below a quarter of its budget,
  * is left alone: it has nothing worth tiering. */
@@ -295,6 +296,7 @@ static int open_all(struct hz_engine *e)
 	hz_budget_poll(e, true);
 	hz_unlock(&e->lock);
 	hz_record_open(e, boot.child);
+	hz_leftovers_start();
 	rc = start_workers(e);
 	if (rc < 0)
 		return rc;

@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "checksum.h"
+#include "engine/leftovers.h"
 #include "engine/pieces.h"
 
 /* Pages above the credit that a page in a frame may take at once. */
@@ -143,6 +144,31 @@ static bool map_zeros(struct hz_engine *e, uint32_t b, unsigned first,
 	return copy_run(e, b, first, n, zero_pages);
 }
 
+/* ---- out of what is left over ---- */
+
+/* Of n pages from `page` on, which are nowhere but in the slot, map those that
+ * there are copies of. False: there is none of the first, or no credit. */
+static bool map_copies(struct hz_engine *e, uint32_t b, unsigned page,
+		       unsigned n)
+{
+	static _Alignas(HZ_PAGE_SIZE) char copy[HZ_PAGE_SIZE]; /* the lock's */
+	const uint64_t *hash = e->page_hash[b];
+	unsigned i = page;
+
+	for (; i < page + n; i++) {
+		if (!hz_leftovers_has(hash[i]) ||
+		    !hz_pieces_credit(e, 1, false) ||
+		    !hz_leftovers_get(hash[i], copy))
+			break;
+		hz_pieces_used(&e->pieces, b, i, 1);
+		if (!copy_run(e, b, i, 1, copy))
+			break;
+		hz_stat_add(HZ_STAT_piece_left, 1);
+		hz_stat_add(HZ_STAT_fault_prefetched, 1);
+	}
+	return i > page;
+}
+
 /* ---- out of the slot ---- */
 
 static bool submit(struct hz_engine *e, struct hz_worker *w,
@@ -253,7 +279,9 @@ static bool serve_run(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	}
 	if (hz_pmap_has(&p->zero, page))
 		return map_zeros(e, b, page, absent_run(p, page, n, true));
-	return read_some(e, w, b, page, absent_run(p, page, n, false), asked);
+	n = absent_run(p, page, n, false);
+	return map_copies(e, b, page, n) ||
+	       read_some(e, w, b, page, n, asked);
 }
 
 /* The others of a longer piece, as long as that goes. */
@@ -365,11 +393,17 @@ static void enter(struct hz_engine *e, uint32_t b)
 	hz_block_set(&e->totals, blk, HZ_BLK_PIECES);
 }
 
-static enum hz_access how_used(const struct hz_pieces *p, unsigned page)
+static enum hz_access how_used(const struct hz_engine *e, uint32_t b,
+			       unsigned page)
 {
+	const struct hz_pieces *p = &e->pieces.of[b];
+
 	if (hz_pmap_has(&p->held, page))
 		return HZ_ACCESS_SOFT;
-	return hz_pmap_has(&p->zero, page) ? HZ_ACCESS_ZERO : HZ_ACCESS_DEMAND;
+	if (hz_pmap_has(&p->zero, page))
+		return HZ_ACCESS_ZERO;
+	return hz_leftovers_has(e->page_hash[b][page]) ? HZ_ACCESS_SOFT
+						       : HZ_ACCESS_DEMAND;
 }
 
 void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
@@ -388,7 +422,7 @@ void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		return;
 	}
 	note(e, hz_fill_range(e, b, page), now);
-	how = how_used(p, page);
+	how = how_used(e, b, page);
 	hz_engine_seen(b, how, now);
 	if (how == HZ_ACCESS_ZERO)
 		hz_stat_add(HZ_STAT_fault_zero, 1);

@@ -15,6 +15,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "checksum.h"
+#include "engine/leftovers.h"
 #include "engine/pieces.h"
 
 /* Pages between two runs that are written too, when the frame has them: less
@@ -54,32 +55,56 @@ static void empty_frame(struct hz_engine *e, uint32_t f, unsigned pages)
 	e->credit += (int32_t)pages;
 }
 
-void hz_pieces_free_frame(struct hz_engine *e, uint32_t b)
+/* A frame that is no block's any more, and still USED. */
+struct leaving {
+	uint32_t frame;
+	unsigned pages;
+	bool huge;
+};
+
+static struct leaving take_frame(struct hz_engine *e, uint32_t b)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
-	unsigned pages = hz_pmap_count(&p->frame);
-	uint32_t f = e->blk[b].frame;
+	struct leaving l = {e->blk[b].frame, hz_pmap_count(&p->frame), p->huge};
 
 	e->blk[b].frame = HZ_NONE;
 	memset(&p->frame, 0, sizeof(p->frame));
 	hz_pieces_phase(&e->pieces, b, HZ_PIECES_MAPPED);
-	if (p->huge)
-		hz_frame_set(e, f, HZ_FRAME_FREE);
-	else
-		empty_frame(e, f, pages);
+	return l;
 }
 
-/* What is still held is in the slot now. */
+static void release_frame(struct hz_engine *e, struct leaving l)
+{
+	if (l.huge)
+		hz_frame_set(e, l.frame, HZ_FRAME_FREE);
+	else
+		empty_frame(e, l.frame, l.pages);
+}
+
+void hz_pieces_free_frame(struct hz_engine *e, uint32_t b)
+{
+	release_frame(e, take_frame(e, b));
+}
+
+/* What is still held is in the slot now. Copies are kept of pages that were
+ * used one by one, not of what came with a whole block. */
 static void leave(struct hz_engine *e, uint32_t b)
 {
+	static uint64_t hash[HZ_BLOCK_PAGES]; /* hz-engine's */
 	struct hz_pieces *p = &e->pieces.of[b];
+	struct hz_page_map left = p->held;
 	unsigned n = p->n_held;
+	struct leaving l;
 
 	hz_stat_add(HZ_STAT_move_out_bytes, n * HZ_PAGE_SIZE);
 	hz_stat_add(HZ_STAT_move_out_count, n != 0);
 	e->departed += n;
 	hz_pieces_held(&e->pieces, b, 0, HZ_BLOCK_PAGES, false);
-	hz_pieces_free_frame(e, b);
+	memcpy(hash, e->page_hash[b], sizeof(hash));
+	l = take_frame(e, b);
+	if (!l.huge)
+		hz_leftovers_keep(e, hz_frame_addr(e, l.frame), &left, hash);
+	release_frame(e, l);
 	hz_pieces_settle(e, b);
 	pthread_cond_broadcast(&e->changed);
 }

@@ -6,6 +6,9 @@
 
 #define HEADROOM_LEAST   ((uint64_t)64 << 20)
 #define HEADROOM_PERCENT 3
+/* Of the headroom, what nothing of ours is in: small allocations find memory
+ * without the kernel looking for some. */
+#define HEADROOM_EMPTY	 ((uint64_t)16 << 20)
 #define FREE_LEAST       2u
 
 /* Frames that eviction keeps free while a schedule is followed: it knows when
@@ -41,6 +44,11 @@ uint64_t hz_tier_headroom(uint64_t limit)
 {
 	/* Divided first: the limit may be as large as the type. */
 	return hz_max(limit / 100 * HEADROOM_PERCENT, HEADROOM_LEAST);
+}
+
+uint64_t hz_tier_spare(uint64_t headroom)
+{
+	return less(headroom, HEADROOM_EMPTY);
 }
 
 uint64_t hz_tier_budget(uint64_t ram, uint64_t limit, uint64_t others,

@@ -4,56 +4,11 @@
 # a program that uses twice the limit lives, also when another process of the
 # group grows meanwhile.
 . "${top_srcdir:-$(dirname "$0")/../..}/tests/programs/sweep-functions.sh"
-need_root "a cgroup of its own"
+. "${top_srcdir:-$(dirname "$0")/../..}/tests/programs/group-functions.sh"
 need_move
 
 limit=$((256 << 20))
-v1=/sys/fs/cgroup/memory
-if [ -f $v1/memory.limit_in_bytes ]; then
-	own=$(sed -n 's/^[0-9]*:[^:]*memory[^:]*:\(.*\)/\1/p' \
-		/proc/self/cgroup)
-	group=$v1/horizon-test-$$
-	mkdir "$group" 2>/dev/null || skip "cannot make a cgroup"
-	back=$v1$own
-	limit_file=memory.limit_in_bytes
-elif grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
-	group=/sys/fs/cgroup/horizon-test-$$
-	mkdir "$group" 2>/dev/null || skip "cannot make a cgroup"
-	back=/sys/fs/cgroup
-	limit_file=memory.max
-else
-	skip "no memory cgroup"
-fi
-[ -d "$back" ] || back=${group%/*}
-
-# Processes that end leave the group by themselves, later than their parent
-# notices.
-remove_group()
-{
-	for pid in $(cat "$group/cgroup.procs"); do
-		echo "$pid" >"$back/cgroup.procs" 2>/dev/null || :
-	done
-	for i in 1 2 3 4 5 6 7 8 9 10; do
-		rmdir "$group" 2>/dev/null && return
-		sleep 0.2
-	done
-	echo "$name: $group is left" >&2
-}
-defer remove_group
-[ -f "$group/$limit_file" ] || skip "the memory controller is not delegated"
-echo $limit >"$group/$limit_file" || skip "cannot set a limit"
-if [ -f "$group/memory.swap.max" ]; then
-	echo 0 >"$group/memory.swap.max"
-elif [ -f "$group/memory.swappiness" ]; then
-	echo 0 >"$group/memory.swappiness"
-fi
-
-# in_group COMMAND...
-in_group()
-{
-	sh -c 'echo $$ >"$1/cgroup.procs" && shift && exec "$@"' sh \
-		"$group" "$@"
-}
+need_group $limit
 
 args="-m 512 -t 3 -p 3"
 # shellcheck disable=SC2086

@@ -32,6 +32,13 @@ Test(policy_tier, a_lowered_capacity_leaves_no_room)
 	cr_expect_eq(hz_tier_room(&t), 0);
 }
 
+Test(policy_tier, copies_leave_some_of_the_headroom_empty)
+{
+	cr_expect_eq(hz_tier_spare(64 * MIB), 48 * MIB);
+	cr_expect_eq(hz_tier_spare(16 * MIB), 0);
+	cr_expect_eq(hz_tier_spare(0), 0);
+}
+
 Test(policy_tier, headroom)
 {
 	cr_expect_eq(hz_tier_headroom(256 * MIB), 64 * MIB);

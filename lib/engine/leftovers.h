@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Copies of pages in pieces that left, in memory that the kernel may take back
+ * at any moment without asking us or the disk (MADV_FREE, Linux 4.5): so the
+ * headroom below the cgroup's limit saves reads for as long as nobody needs it.
+ * Without a cgroup there is no headroom, and there are no copies.
+ *
+ * The kernel takes single pages, which read as zeros from then on, perhaps in
+ * the middle of a copy: so what is taken out of here is compared by its hash,
+ * and counts only if it is what its name says.
+ *
+ * The ring is no part of the budget. The kernel counts its pages as cache of
+ * files, which the budget does not count as used by others.
+ */
+#ifndef HZ_ENGINE_LEFTOVERS_H
+#define HZ_ENGINE_LEFTOVERS_H
+
+#include "engine/engine.h"
+
+/* hz-aux, before the other threads. Without memory for it there is no ring. */
+void hz_leftovers_start(void);
+
+/* Keep copies of these pages of a frame, of these hashes (0: not of this one).
+ * Drops the lock. hz-engine. */
+void hz_leftovers_keep(struct hz_engine *e, const char *frame,
+		       const struct hz_page_map *pages, const uint64_t *hash);
+
+/* Is there a copy of that name? */
+bool hz_leftovers_has(uint64_t hash);
+/* The copy, to `page`; false: there is none, or not any more. */
+bool hz_leftovers_get(uint64_t hash, char *page);
+
+#endif
