@@ -47,6 +47,7 @@
 #include "base/lock.h"
 #include "base/util.h"
 #include "policy/block.h"
+#include "policy/guess.h"
 #include "policy/plan.h"
 #include "policy/range.h"
 #include "policy/scatter.h"
@@ -188,6 +189,7 @@ struct hz_engine {
 	struct hz_share share;
 	uint64_t (*page_hash)[HZ_BLOCK_PAGES]; /* by block; of the slot's
 						* pages, 0: not known */
+	struct hz_guess guess; /* of their pages */
 	uint32_t lent;	/* of `pages` */
 	int32_t credit; /* single pages */
 	uint32_t strayed; /* pages that only relatives have */

@@ -63,7 +63,7 @@ static void keep_some(struct hz_engine *e, const char *frame,
 		hz_lock(&e->lock);
 		for (unsigned i = 0; i < got; i++)
 			hz_leftovers_name(&ring.set, first + i,
-					  hash[page[done + i]]);
+					  hash[page[done + i]], false);
 	}
 }
 
@@ -90,15 +90,33 @@ bool hz_leftovers_has(uint64_t hash)
 	return hz_leftovers_find(&ring.set, hash) != HZ_NONE;
 }
 
-bool hz_leftovers_get(uint64_t hash, char *page)
+bool hz_leftovers_any(void)
+{
+	return ring.mem;
+}
+
+void hz_leftovers_add(uint64_t hash, const char *page, bool guessed)
+{
+	uint32_t slot;
+
+	hz_leftovers_take(&ring.set, 1, &slot);
+	memcpy(slot_addr(slot), page, HZ_PAGE_SIZE);
+	hz_os.madvise(slot_addr(slot), HZ_PAGE_SIZE, MADV_FREE);
+	hz_leftovers_name(&ring.set, slot, hash, guessed);
+}
+
+bool hz_leftovers_get(uint64_t hash, char *page, bool *guessed)
 {
 	uint32_t slot = hz_leftovers_find(&ring.set, hash);
 
 	if (slot == HZ_NONE)
 		return false;
 	memcpy(page, slot_addr(slot), HZ_PAGE_SIZE);
-	if (hz_page_hash(page) == hash)
+	if (hz_page_hash(page) == hash) {
+		*guessed = ring.set.guessed[slot];
+		ring.set.guessed[slot] = false;
 		return true;
+	}
 	hz_leftovers_forget(&ring.set, slot);
 	return false;
 }

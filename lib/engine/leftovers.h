@@ -27,7 +27,13 @@ void hz_leftovers_keep(struct hz_engine *e, const char *frame,
 
 /* Is there a copy of that name? */
 bool hz_leftovers_has(uint64_t hash);
-/* The copy, to `page`; false: there is none, or not any more. */
-bool hz_leftovers_get(uint64_t hash, char *page);
+/* The copy, to `page`; false: there is none, or not any more. *guessed: it was
+ * added as such, and this is its first use. */
+bool hz_leftovers_get(uint64_t hash, char *page, bool *guessed);
+
+/* Is there a place for copies? */
+bool hz_leftovers_any(void);
+/* Keep a page that was never used. */
+void hz_leftovers_add(uint64_t hash, const char *page, bool guessed);
 
 #endif

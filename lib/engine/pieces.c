@@ -56,12 +56,16 @@ static void init_pool(void)
 bool hz_pieces_make_tables(struct hz_engine *e)
 {
 	void *mem = hz_os_reserve(hz_pieces_bytes(e->blocks));
+	uint32_t *next;
 
 	e->page_hash = hz_os_reserve((size_t)e->blocks * sizeof(*e->page_hash));
+	next = hz_os_reserve((size_t)e->blocks * HZ_BLOCK_PAGES *
+			     sizeof(*next));
 	pool.buffers = hz_os_reserve(READS * READ_BYTES);
 	init_pool();
-	if (!mem || !e->page_hash || !pool.buffers)
+	if (!mem || !e->page_hash || !next || !pool.buffers)
 		return false;
+	hz_guess_init(&e->guess, next);
 	hz_pieces_init(&e->pieces, mem, e->blocks);
 	return true;
 }
@@ -76,6 +80,7 @@ struct hz_piece_io *hz_piece_io_take(struct hz_engine *e, bool write)
 	io = &pool.io[i];
 	*head = io->next;
 	io->tries = 0;
+	io->guess = HZ_GUESS_NONE;
 	io->orphan = false;
 	if (!write)
 		io->xfer.buf = pool.buffers + i * READ_BYTES;

@@ -36,6 +36,12 @@
 /* In hz_xfer.tag: of a piece, the rest is the number of its record. */
 #define HZ_TAG_PIECE (1u << 31)
 
+enum hz_guess_kind {
+	HZ_GUESS_NONE, /* somebody waits for it */
+	HZ_GUESS_SEE,  /* read on a guess: its use is to be seen */
+	HZ_GUESS_MAP   /* the same, as good as sure */
+};
+
 struct hz_piece_io {
 	struct hz_xfer xfer;
 	uint32_t block;
@@ -44,6 +50,7 @@ struct hz_piece_io {
 	uint16_t first, n;
 	uint8_t tries;
 	bool orphan;	/* its block was freed */
+	uint8_t guess;	/* enum hz_guess_kind */
 	uint64_t asked; /* ns; when the fault was read */
 };
 
@@ -93,6 +100,23 @@ bool hz_pieces_serve(struct hz_engine *e, struct hz_worker *w, uint32_t b);
 bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b);
 /* Map again what is in the frame of block b. */
 void hz_pieces_put_back(struct hz_engine *e, uint32_t b);
+/* A page of a block in pieces, numbered through the region. */
+static inline uint64_t hz_pieces_page(uint32_t b, unsigned page)
+{
+	return (uint64_t)b * HZ_BLOCK_PAGES + page;
+}
+/* Is the page in no memory of ours, nor on its way? */
+bool hz_pieces_absent(const struct hz_pieces *p, unsigned page);
+/* Map a copy of an absent page, which is what the slot has. False: there is no
+ * memory. */
+bool hz_pieces_map(struct hz_engine *e, uint32_t b, unsigned page, char *src);
+/* Begin the read that io describes; false: it is given back. */
+bool hz_pieces_submit_read(struct hz_engine *e, struct hz_worker *w,
+			   struct hz_piece_io *io);
+/* Are the pages at src what was written, as far as that is known? The hashes
+ * tell later whether a page has changed. */
+bool hz_pieces_take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
+			   unsigned n, const char *src);
 void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
 			 struct hz_piece_io *io, int res);
 void hz_pieces_whole_done(struct hz_engine *e, uint32_t b, int res);

@@ -12,6 +12,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "checksum.h"
+#include "engine/guess.h"
 #include "engine/leftovers.h"
 #include "engine/pieces.h"
 
@@ -72,6 +73,12 @@ static bool copy_run(struct hz_engine *e, uint32_t b, unsigned first,
 	return true;
 }
 
+bool hz_pieces_map(struct hz_engine *e, uint32_t b, unsigned page, char *src)
+{
+	hz_pieces_used(&e->pieces, b, page, 1);
+	return copy_run(e, b, page, 1, src);
+}
+
 /* ---- out of the frame ---- */
 
 static bool map_held(struct hz_engine *e, uint32_t b, unsigned first,
@@ -112,8 +119,7 @@ void hz_pieces_put_back(struct hz_engine *e, uint32_t b)
 
 /* ---- out of nowhere ---- */
 
-/* The page is not in RAM, nor on its way. */
-static bool absent(const struct hz_pieces *p, unsigned page)
+bool hz_pieces_absent(const struct hz_pieces *p, unsigned page)
 {
 	return !hz_pmap_has(&p->here, page) && !hz_pmap_has(&p->held, page) &&
 	       !hz_pmap_has(&p->reading, page);
@@ -126,7 +132,7 @@ static unsigned absent_run(const struct hz_pieces *p, unsigned page, unsigned n,
 {
 	unsigned i = 0;
 
-	while (i < n && absent(p, page + i) &&
+	while (i < n && hz_pieces_absent(p, page + i) &&
 	       hz_pmap_has(&p->zero, page + i) == zero)
 		i++;
 	return i;
@@ -153,15 +159,17 @@ static bool map_copies(struct hz_engine *e, uint32_t b, unsigned page,
 {
 	static _Alignas(HZ_PAGE_SIZE) char copy[HZ_PAGE_SIZE]; /* the lock's */
 	const uint64_t *hash = e->page_hash[b];
+	bool guessed;
 	unsigned i = page;
 
 	for (; i < page + n; i++) {
 		if (!hz_leftovers_has(hash[i]) ||
 		    !hz_pieces_credit(e, 1, false) ||
-		    !hz_leftovers_get(hash[i], copy))
+		    !hz_leftovers_get(hash[i], copy, &guessed))
 			break;
-		hz_pieces_used(&e->pieces, b, i, 1);
-		if (!copy_run(e, b, i, 1, copy))
+		if (guessed)
+			hz_guess_right(&e->guess);
+		if (!hz_pieces_map(e, b, i, copy))
 			break;
 		hz_stat_add(HZ_STAT_piece_left, 1);
 		hz_stat_add(HZ_STAT_fault_prefetched, 1);
@@ -171,8 +179,8 @@ static bool map_copies(struct hz_engine *e, uint32_t b, unsigned page,
 
 /* ---- out of the slot ---- */
 
-static bool submit(struct hz_engine *e, struct hz_worker *w,
-		   struct hz_piece_io *io)
+bool hz_pieces_submit_read(struct hz_engine *e, struct hz_worker *w,
+			   struct hz_piece_io *io)
 {
 	struct hz_pieces *p = &e->pieces.of[io->block];
 
@@ -185,8 +193,10 @@ static bool submit(struct hz_engine *e, struct hz_worker *w,
 		return false;
 	}
 	w->inflight++;
-	e->credit -= io->n; /* spent when it ends */
 	hz_pmap_fill(&p->reading, io->first, io->n, true);
+	if (io->guess)
+		return true;
+	e->credit -= io->n; /* spent when it ends */
 	hz_pmap_fill(&p->wanted, io->first, io->n, false);
 	return true;
 }
@@ -212,7 +222,7 @@ static bool read_some(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	io->n = (uint16_t)n;
 	io->asked = asked;
 	hz_pieces_used(&e->pieces, b, page, n);
-	return submit(e, w, io);
+	return hz_pieces_submit_read(e, w, io);
 }
 
 /* All that is missing of the block: by one read of its slot into a frame. */
@@ -264,6 +274,18 @@ static bool coming(const struct hz_pieces *p, unsigned page)
 	       (p->whole != HZ_NONE && !hz_pmap_has(&p->held, page));
 }
 
+static bool serve_stored(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+			 unsigned page, unsigned n, uint64_t asked)
+{
+	bool copied = map_copies(e, b, page, n);
+
+	if (!copied && !read_some(e, w, b, page, n, asked))
+		return false;
+	if (n == 1) /* not a stream */
+		hz_guess_from(e, w, b, page);
+	return true;
+}
+
 /* Of n pages those that are where `page` is. */
 static bool serve_run(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		      unsigned page, unsigned n, uint64_t asked)
@@ -279,9 +301,8 @@ static bool serve_run(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	}
 	if (hz_pmap_has(&p->zero, page))
 		return map_zeros(e, b, page, absent_run(p, page, n, true));
-	n = absent_run(p, page, n, false);
-	return map_copies(e, b, page, n) ||
-	       read_some(e, w, b, page, n, asked);
+	return serve_stored(e, w, b, page, absent_run(p, page, n, false),
+			    asked);
 }
 
 /* The others of a longer piece, as long as that goes. */
@@ -424,6 +445,7 @@ void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	note(e, hz_fill_range(e, b, page), now);
 	how = how_used(e, b, page);
 	hz_engine_seen(b, how, now);
+	hz_guess_follow(&e->guess, hz_pieces_page(b, page));
 	if (how == HZ_ACCESS_ZERO)
 		hz_stat_add(HZ_STAT_fault_zero, 1);
 	if (how == HZ_ACCESS_DEMAND) {
@@ -453,9 +475,7 @@ void hz_pieces_guard(struct hz_engine *e, uint32_t b, unsigned page)
 
 /* ---- the end of a read ---- */
 
-/* Is it what was written, as far as that is known? The hashes tell later
- * whether a page has changed. */
-static bool take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
+bool hz_pieces_take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
 			unsigned n, const char *src)
 {
 	uint64_t *known = e->page_hash[b];
@@ -484,7 +504,7 @@ static char *content(struct hz_engine *e, uint32_t b, unsigned page,
 		return zero_pages;
 	}
 	*n = absent_run(p, page, *n, false);
-	return checked || take_hashes(e, b, page, *n, src) ? src : NULL;
+	return checked || hz_pieces_take_hashes(e, b, page, *n, src) ? src : NULL;
 }
 
 /* Those of [first, first + n) that came in by another way stay so. `checked`:
@@ -497,7 +517,7 @@ static bool map_read(struct hz_engine *e, uint32_t b, unsigned first,
 	bool all = true;
 
 	for (unsigned i = first; i < first + n;) {
-		unsigned run = absent(p, i) ? first + n - i : 0;
+		unsigned run = hz_pieces_absent(p, i) ? first + n - i : 0;
 		char *from = src + (i - first) * HZ_PAGE_SIZE;
 
 		if (run)
@@ -533,12 +553,12 @@ static void read_failed(struct hz_engine *e, struct hz_worker *w,
 
 	hz_stat_add(HZ_STAT_store_errors, 1);
 	if (try_again(e, w, io, res)) {
-		if (submit(e, w, io))
+		if (hz_pieces_submit_read(e, w, io))
 			return;
 		e->fault->wake(e->uffd, page_addr(e, b, page), HZ_PAGE_SIZE);
 	} else {
 		hz_piece_io_put(e, io);
-		if (absent(&e->pieces.of[b], page))
+		if (hz_pieces_absent(&e->pieces.of[b], page))
 			poison(e, b, page, 1, res);
 	}
 	hz_pieces_settle(e, b);
@@ -551,6 +571,10 @@ void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
 
 	hz_stat_add(HZ_STAT_store_read, io->n * HZ_PAGE_SIZE);
 	hz_stat_add(HZ_STAT_piece_read, io->n * HZ_PAGE_SIZE);
+	if (io->guess) {
+		hz_guess_done(e, io, res);
+		return;
+	}
 	e->credit += io->n;
 	if (io->orphan) {
 		/* A thread that touched it just before looks again. */
@@ -560,7 +584,7 @@ void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
 		return;
 	}
 	hz_pmap_fill(&e->pieces.of[b].reading, io->first, io->n, false);
-	if (res == 0 && !take_hashes(e, b, io->first, io->n, io->xfer.buf))
+	if (res == 0 && !hz_pieces_take_hashes(e, b, io->first, io->n, io->xfer.buf))
 		res = -EBADMSG;
 	if (res < 0) {
 		read_failed(e, w, io, res);

@@ -20,16 +20,20 @@ static uint32_t index_places(uint32_t slots)
 size_t hz_leftovers_bytes(uint32_t slots)
 {
 	return slots * sizeof(uint64_t) +
-	       index_places(slots) * sizeof(uint32_t);
+	       index_places(slots) * sizeof(uint32_t) +
+	       slots * sizeof(bool);
 }
 
 void hz_leftovers_init(struct hz_leftovers *l, void *mem, uint32_t slots)
 {
+	uint32_t places = index_places(slots);
+	uint32_t *index = (uint32_t *)((uint64_t *)mem + slots);
+
 	*l = (struct hz_leftovers){.name = mem,
-				   .index = (uint32_t *)((uint64_t *)mem +
-							 slots),
+				   .index = index,
+				   .guessed = (bool *)(index + places),
 				   .slots = slots,
-				   .mask = index_places(slots) - 1};
+				   .mask = places - 1};
 }
 
 static uint32_t *place(const struct hz_leftovers *l, uint64_t hash, unsigned i)
@@ -75,7 +79,8 @@ uint32_t hz_leftovers_take(struct hz_leftovers *l, uint32_t n, uint32_t *first)
 	return n;
 }
 
-void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash)
+void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash,
+		       bool guessed)
 {
 	uint32_t *at = entry(l, hash);
 
@@ -89,5 +94,6 @@ void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash)
 		l->name[*at - 1] = 0;
 	}
 	l->name[slot] = hash;
+	l->guessed[slot] = guessed;
 	*at = slot + 1;
 }

@@ -11,6 +11,7 @@
 #ifndef HZ_LEFTOVERS_H
 #define HZ_LEFTOVERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/util.h"
@@ -18,6 +19,7 @@
 struct hz_leftovers {
 	uint64_t *name;	 /* by slot: the hash, 0 for none */
 	uint32_t *index; /* by part of the hash: slot + 1, 0 for none */
+	bool *guessed;	 /* by slot: nobody has used it yet */
 	uint32_t slots, mask;
 	uint32_t hand; /* the next slot to be written over */
 };
@@ -31,7 +33,8 @@ void hz_leftovers_init(struct hz_leftovers *l, void *mem, uint32_t slots);
  * held is forgotten, and the caller may write to them. Returns how many. */
 uint32_t hz_leftovers_take(struct hz_leftovers *l, uint32_t n, uint32_t *first);
 /* The slot holds content of this hash (not 0) now. */
-void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash);
+void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash,
+		       bool guessed);
 /* The slot that holds it, or HZ_NONE. */
 uint32_t hz_leftovers_find(const struct hz_leftovers *l, uint64_t hash);
 /* It does not any more. */

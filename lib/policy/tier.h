@@ -33,12 +33,12 @@ uint64_t hz_tier_room(const struct hz_tier *tier);
  * otherwise: crossing the limit kills, there is no error to handle. */
 uint64_t hz_tier_headroom(uint64_t limit);
 
-/* The budget in bytes: what was asked for, but no more than the limit leaves
- * when `others` (memory in the group that is not ours) and the headroom are
- * taken off. No limit is UINT64_MAX or any other huge number. */
 /* How much of a headroom may hold what the kernel can take at once. */
 uint64_t hz_tier_spare(uint64_t headroom);
 
+/* The budget in bytes: what was asked for, but no more than the limit leaves
+ * when `others` (memory in the group that is not ours) and the headroom are
+ * taken off. No limit is UINT64_MAX or any other huge number. */
 uint64_t hz_tier_budget(uint64_t ram, uint64_t limit, uint64_t others,
                         uint64_t headroom);
 
