@@ -228,6 +228,13 @@ bool hz_fill_start(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	return true;
 }
 
+/* tick() looks at it without the lock. */
+static void count_waiting(struct hz_engine *e, int by)
+{
+	__atomic_store_n(&e->waiting, e->waiting + (uint32_t)by,
+			 __ATOMIC_RELAXED);
+}
+
 static void wait_for_frame(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
@@ -241,7 +248,7 @@ static void wait_for_frame(struct hz_engine *e, uint32_t b)
 	else
 		e->blk[e->wait_tail].wait_next = b;
 	e->wait_tail = b;
-	e->waiting++;
+	count_waiting(e, 1);
 	blk->waits_in_pieces = hz_pieces_in(e, b);
 	e->waiting_pieces += blk->waits_in_pieces;
 	hz_stat_add(HZ_STAT_fault_no_frame, 1);
@@ -298,7 +305,7 @@ static uint32_t first_waiting(struct hz_engine *e)
 	e->wait_head = blk->wait_next;
 	if (e->wait_head == HZ_NONE)
 		e->wait_tail = HZ_NONE;
-	e->waiting--;
+	count_waiting(e, -1);
 	e->waiting_pieces -= blk->waits_in_pieces;
 	blk->flags &= (uint8_t)~HZ_BLKF_WAITING;
 	return b;

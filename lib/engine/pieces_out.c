@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/os.h"
 #include "base/stats.h"
-#include "checksum.h"
 #include "engine/leftovers.h"
 #include "engine/pieces.h"
+#include "engine/pieces_look.h"
 
 /* Pages between two runs that are written too, when the frame has them: less
  * than a transfer of its own costs. */
@@ -231,51 +231,7 @@ void hz_pieces_adopt(struct hz_engine *e, uint32_t b)
 	pthread_cond_broadcast(&e->changed);
 }
 
-/* ---- what has changed ---- */
-
-struct look {
-	struct hz_page_map dirty, zero;
-	uint64_t hash[HZ_BLOCK_PAGES];
-};
-
-/* No hash is that of a page of zeros: what the slot has for it is not known
- * from now on. */
-static void look_at_page(const char *page, unsigned i, struct look *l)
-{
-	bool zero = hz_is_zero(page, HZ_PAGE_SIZE);
-
-	l->hash[i] = zero ? 0 : hz_page_hash(page);
-	if (zero)
-		hz_pmap_add(&l->zero, i);
-}
-
-/* Pages of a frame that the slot has a full copy of, or not. */
-static void look_at_pages(const char *mem, const struct hz_page_map *held,
-			  const uint64_t *known, struct look *l)
-{
-	for (unsigned i = hz_pmap_next(held, 0, true); i < HZ_BLOCK_PAGES;
-	     i = hz_pmap_next(held, i + 1, true)) {
-		look_at_page(mem + i * HZ_PAGE_SIZE, i, l);
-		if (l->hash[i] && l->hash[i] != known[i])
-			hz_pmap_add(&l->dirty, i);
-	}
-}
-
-/* A whole block that was in no pieces before. */
-static void look_at_whole(const char *mem, const struct hz_block *blk,
-			  struct look *l)
-{
-	uint64_t hash[2] = {0, 0};
-
-	if (blk->flags & HZ_BLKF_SLOT)
-		hz_checksum(mem, HZ_BLOCK_SIZE, hash);
-	if (!(blk->flags & HZ_BLKF_SLOT) || hash[0] != blk->hash[0] ||
-	    hash[1] != blk->hash[1])
-		l->dirty = all_pages;
-	for (unsigned i = 0; i < HZ_BLOCK_PAGES; i++)
-		look_at_page(mem + i * HZ_PAGE_SIZE, i, l);
-	l->dirty = hz_pmap_without(&l->dirty, &l->zero);
-}
+/* ---- what stays, and what has changed ---- */
 
 /* Map again what the policy keeps; the frame has room for it until it is
  * emptied. */
@@ -308,12 +264,15 @@ static void note_kept(struct hz_engine *e, uint32_t b,
 /* What leaves, and whether it has changed. Touches wait meanwhile: about
  * 0.2 ms. False: the kernel had no memory for what stays. */
 static bool sort_out(struct hz_engine *e, uint32_t b,
-		     const struct hz_page_map *keep, struct look *l)
+		     const struct hz_page_map *keep,
+		     struct hz_pieces_look *l)
 {
 	struct hz_block *blk = &e->blk[b];
 	struct hz_pieces *p = &e->pieces.of[b];
 	struct hz_page_map held = hz_pmap_without(&p->held, keep);
 	char *mem = hz_frame_addr(e, blk->frame);
+	bool has = blk->flags & HZ_BLKF_SLOT; /* others set other flags */
+	uint64_t stored[2] = {has ? blk->hash[0] : 0, has ? blk->hash[1] : 0};
 	int rc;
 
 	memset(l, 0, sizeof(*l));
@@ -321,9 +280,9 @@ static bool sort_out(struct hz_engine *e, uint32_t b,
 	hz_unlock(&e->lock);
 	rc = map_kept(e, b, mem, keep);
 	if (p->huge && !p->known)
-		look_at_whole(mem, blk, l);
+		hz_pieces_look_whole(mem, stored, l);
 	else
-		look_at_pages(mem, &held, e->page_hash[b], l);
+		hz_pieces_look(mem, &held, e->page_hash[b], l);
 	hz_lock(&e->lock);
 	if (rc == 0)
 		note_kept(e, b, keep);
@@ -415,7 +374,8 @@ static void stay(struct hz_engine *e, uint32_t b)
 }
 
 /* Of what was looked at: what the slot has, or soon will have. */
-static void set_hashes(struct hz_engine *e, uint32_t b, const struct look *l)
+static void set_hashes(struct hz_engine *e, uint32_t b,
+		       const struct hz_pieces_look *l)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
 	const struct hz_page_map *which =
@@ -447,7 +407,7 @@ void hz_pieces_all_zero(struct hz_engine *e, uint32_t b)
 static void flush(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		  const struct hz_page_map *keep)
 {
-	static struct look l; /* hz-engine's; too large for a stack */
+	static struct hz_pieces_look l; /* hz-engine's; too large for a stack */
 	struct hz_pieces *p = &e->pieces.of[b];
 	struct hz_block *blk = &e->blk[b];
 

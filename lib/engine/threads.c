@@ -29,7 +29,12 @@
 #include "engine/pieces.h"
 
 #define BATCH	       64
+/* A sanitizer keeps what it knows of a thread there. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define STACK_BYTES ((size_t)4 << 20)
+#else
 #define STACK_BYTES    ((size_t)256 << 10)
+#endif
 #define GUARD_BYTES    ((size_t)16 << 10) /* of it */
 #define TICK_IDLE_NS   1000000000ull /* nothing happens */
 #define TICK_BUDGET_NS 50000000ull   /* others share the cgroup */

@@ -3,8 +3,8 @@
  * Guesses: which single pages will be wanted soon. Those that followed this one
  * when it was used the last time: a program that goes an irregular way goes it
  * again (words and their parts, the nodes of a graph, a table that is read by
- * the same keys). It is the Markov predictor of Joseph and Grunwald ("Prefetching
- * using Markov predictors", ISCA 1997) with one successor a page.
+ * the same keys). It is the Markov predictor of Joseph and Grunwald
+ * ("Prefetching using Markov predictors", ISCA 1997), one successor a page.
  *
  * A page that is mapped before it is touched does not tell whether it ever was.
  * So guesses are put where a touch is seen, all of them at first; once half of
