@@ -13,21 +13,25 @@
 #include "engine/pieces.h"
 #include "policy/leftovers.h"
 
-/* Fewer are not worth a ring. */
+/* Fewer are not worth it. */
 #define LEAST 1024u
-/* Pages that are given to the kernel by one call. */
+/* Pages that are copied before the lock is looked at again. */
 #define BATCH 64u
+/* Slots that are written before the kernel may have them: 2 MiB that it cannot
+ * take. */
+#define GIVE 512u
 
-/* Guarded by the engine's lock; the pages in `mem` are hz-engine's to write,
- * and are read under the lock. */
+/* Guarded by the engine's lock; a page in `mem` that was taken and has no name
+ * is the taker's, without it. */
 static struct {
 	struct hz_leftovers set;
 	char *mem;
-} ring;
+	uint32_t written; /* slots, since the kernel was given all of it */
+} left;
 
 static char *slot_addr(uint32_t slot)
 {
-	return ring.mem + (size_t)slot * HZ_PAGE_SIZE;
+	return left.mem + (size_t)slot * HZ_PAGE_SIZE;
 }
 
 void hz_leftovers_start(void)
@@ -38,85 +42,103 @@ void hz_leftovers_start(void)
 	size_t len = pages + hz_leftovers_bytes(n);
 
 	/* A child has none of its parent's. */
-	memset(&ring, 0, sizeof(ring));
-	ring.mem = n < LEAST ? NULL : hz_os_reserve(len);
-	if (!ring.mem)
+	memset(&left, 0, sizeof(left));
+	left.mem = n < LEAST ? NULL : hz_os_reserve(len);
+	if (!left.mem)
 		return;
-	hz_os.madvise(ring.mem, len, MADV_NOHUGEPAGE);
-	hz_os.madvise(ring.mem, len, MADV_DONTFORK);
-	hz_leftovers_init(&ring.set, ring.mem + pages, n);
+	hz_os.madvise(left.mem, len, MADV_NOHUGEPAGE);
+	hz_os.madvise(left.mem, len, MADV_DONTFORK);
+	hz_leftovers_init(&left.set, left.mem + pages, n);
 }
 
-static void keep_some(struct hz_engine *e, const char *frame,
-		      const unsigned *page, const uint64_t *hash, unsigned n)
-{
-	uint32_t first, got;
+/* Pages that are to be kept, and where. */
+struct batch {
+	unsigned n;
+	unsigned page[BATCH];
+	uint32_t slot[BATCH];
+};
 
-	for (unsigned done = 0; done < n; done += got) {
-		got = hz_leftovers_take(&ring.set, n - done, &first);
-		hz_unlock(&e->lock);
-		for (unsigned i = 0; i < got; i++)
-			memcpy(slot_addr(first + i),
-			       frame + page[done + i] * HZ_PAGE_SIZE,
-			       HZ_PAGE_SIZE);
-		hz_os.madvise(slot_addr(first), got * HZ_PAGE_SIZE, MADV_FREE);
-		hz_lock(&e->lock);
-		for (unsigned i = 0; i < got; i++)
-			hz_leftovers_name(&ring.set, first + i,
-					  hash[page[done + i]], false);
-	}
+/* All of it at once: each call interrupts every processor that the program runs
+ * on, and a page that was given already is passed over. */
+static void give(struct hz_engine *e)
+{
+	size_t len = (size_t)left.set.fresh * HZ_PAGE_SIZE;
+
+	left.written = 0;
+	hz_unlock(&e->lock);
+	hz_os.madvise(left.mem, len, MADV_FREE);
+	hz_lock(&e->lock);
+}
+
+static void keep(struct hz_engine *e, const struct batch *b, const char *frame,
+		 const uint64_t *hash)
+{
+	hz_unlock(&e->lock);
+	for (unsigned i = 0; i < b->n; i++)
+		memcpy(slot_addr(b->slot[i]), frame + b->page[i] * HZ_PAGE_SIZE,
+		       HZ_PAGE_SIZE);
+	hz_lock(&e->lock);
+	for (unsigned i = 0; i < b->n; i++)
+		hz_leftovers_name(&left.set, b->slot[i], hash[b->page[i]],
+				  false);
+	left.written += b->n;
 }
 
 void hz_leftovers_keep(struct hz_engine *e, const char *frame,
 		       const struct hz_page_map *pages, const uint64_t *hash)
 {
-	unsigned page[BATCH], n = 0, i = hz_pmap_next(pages, 0, true);
+	struct batch b = {0};
+	unsigned i = hz_pmap_next(pages, 0, true);
 
-	for (; ring.mem && i < HZ_BLOCK_PAGES;
+	for (; left.mem && i < HZ_BLOCK_PAGES;
 	     i = hz_pmap_next(pages, i + 1, true)) {
-		if (hash[i])
-			page[n++] = i;
-		if (n < BATCH)
+		uint32_t slot = hash[i] ? hz_leftovers_take(&left.set) : HZ_NONE;
+
+		if (slot == HZ_NONE)
 			continue;
-		keep_some(e, frame, page, hash, n);
-		n = 0;
+		b.page[b.n] = i;
+		b.slot[b.n++] = slot;
+		if (b.n < BATCH)
+			continue;
+		keep(e, &b, frame, hash);
+		b.n = 0;
 	}
-	if (n)
-		keep_some(e, frame, page, hash, n);
+	if (b.n)
+		keep(e, &b, frame, hash);
+	if (left.written >= GIVE)
+		give(e);
 }
 
 bool hz_leftovers_has(uint64_t hash)
 {
-	return hz_leftovers_find(&ring.set, hash) != HZ_NONE;
+	return hz_leftovers_find(&left.set, hash) != HZ_NONE;
 }
 
 bool hz_leftovers_any(void)
 {
-	return ring.mem;
+	return left.mem;
 }
 
 void hz_leftovers_add(uint64_t hash, const char *page, bool guessed)
 {
-	uint32_t slot;
+	uint32_t slot = hz_leftovers_take(&left.set);
 
-	hz_leftovers_take(&ring.set, 1, &slot);
+	if (slot == HZ_NONE)
+		return;
 	memcpy(slot_addr(slot), page, HZ_PAGE_SIZE);
-	hz_os.madvise(slot_addr(slot), HZ_PAGE_SIZE, MADV_FREE);
-	hz_leftovers_name(&ring.set, slot, hash, guessed);
+	left.written++;
+	hz_leftovers_name(&left.set, slot, hash, guessed);
 }
 
 bool hz_leftovers_get(uint64_t hash, char *page, bool *guessed)
 {
-	uint32_t slot = hz_leftovers_find(&ring.set, hash);
+	uint32_t slot = hz_leftovers_find(&left.set, hash);
 
 	if (slot == HZ_NONE)
 		return false;
 	memcpy(page, slot_addr(slot), HZ_PAGE_SIZE);
-	if (hz_page_hash(page) == hash) {
-		*guessed = ring.set.guessed[slot];
-		ring.set.guessed[slot] = false;
-		return true;
-	}
-	hz_leftovers_forget(&ring.set, slot);
-	return false;
+	*guessed = left.set.slot[slot].guessed;
+	/* Used, or taken by the kernel. */
+	hz_leftovers_free(&left.set, slot);
+	return hz_page_hash(page) == hash;
 }

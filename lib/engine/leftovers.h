@@ -9,7 +9,7 @@
  * the middle of a copy: so what is taken out of here is compared by its hash,
  * and counts only if it is what its name says.
  *
- * The ring is no part of the budget. The kernel counts its pages as cache of
+ * They are no part of the budget. The kernel counts its pages as cache of
  * files, which the budget does not count as used by others.
  */
 #ifndef HZ_ENGINE_LEFTOVERS_H
@@ -17,7 +17,7 @@
 
 #include "engine/engine.h"
 
-/* hz-aux, before the other threads. Without memory for it there is no ring. */
+/* hz-aux, before the other threads. Without memory there are no copies. */
 void hz_leftovers_start(void);
 
 /* Keep copies of these pages of a frame, of these hashes (0: not of this one).
@@ -27,8 +27,8 @@ void hz_leftovers_keep(struct hz_engine *e, const char *frame,
 
 /* Is there a copy of that name? */
 bool hz_leftovers_has(uint64_t hash);
-/* The copy, to `page`; false: there is none, or not any more. *guessed: it was
- * added as such, and this is its first use. */
+/* The copy, to `page`, which it is not any more; false: there is none, or the
+ * kernel has taken it. *guessed: it was added as such. */
 bool hz_leftovers_get(uint64_t hash, char *page, bool *guessed);
 
 /* Is there a place for copies? */

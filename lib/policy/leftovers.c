@@ -19,22 +19,21 @@ static uint32_t index_places(uint32_t slots)
 
 size_t hz_leftovers_bytes(uint32_t slots)
 {
-	return slots * sizeof(uint64_t) +
-	       index_places(slots) * sizeof(uint32_t) +
-	       slots * sizeof(bool);
+	return slots * sizeof(struct hz_leftover) +
+	       index_places(slots) * sizeof(uint32_t);
 }
 
 void hz_leftovers_init(struct hz_leftovers *l, void *mem, uint32_t slots)
 {
-	uint32_t places = index_places(slots);
-	uint32_t *index = (uint32_t *)((uint64_t *)mem + slots);
+	struct hz_leftover *slot = mem;
 
-	*l = (struct hz_leftovers){.name = mem,
-				   .index = index,
-				   .guessed = (bool *)(index + places),
+	*l = (struct hz_leftovers){.slot = slot,
+				   .index = (uint32_t *)(slot + slots),
 				   .slots = slots,
-				   .mask = places - 1};
+				   .mask = index_places(slots) - 1};
 }
+
+/* ---- the index ---- */
 
 static uint32_t *place(const struct hz_leftovers *l, uint64_t hash, unsigned i)
 {
@@ -47,7 +46,7 @@ static uint32_t *entry(const struct hz_leftovers *l, uint64_t hash)
 	for (unsigned i = 0; i < WAYS; i++) {
 		uint32_t *at = place(l, hash, i);
 
-		if (*at && l->name[*at - 1] == hash)
+		if (*at && l->slot[*at - 1].name == hash)
 			return at;
 	}
 	return NULL;
@@ -60,23 +59,63 @@ uint32_t hz_leftovers_find(const struct hz_leftovers *l, uint64_t hash)
 	return at ? *at - 1 : HZ_NONE;
 }
 
-void hz_leftovers_forget(struct hz_leftovers *l, uint32_t slot)
-{
-	uint32_t *at = l->name[slot] ? entry(l, l->name[slot]) : NULL;
+/* ---- the named, by age ---- */
 
-	if (at && *at == slot + 1)
-		*at = 0;
-	l->name[slot] = 0;
+static void append(struct hz_leftovers *l, uint32_t slot)
+{
+	l->slot[slot].prev = l->newest;
+	l->slot[slot].next = 0;
+	if (l->newest)
+		l->slot[l->newest - 1].next = slot + 1;
+	else
+		l->oldest = slot + 1;
+	l->newest = slot + 1;
 }
 
-uint32_t hz_leftovers_take(struct hz_leftovers *l, uint32_t n, uint32_t *first)
+static void unlink_from(struct hz_leftovers *l, uint32_t slot)
 {
-	n = hz_min(n, l->slots - l->hand);
-	*first = l->hand;
-	for (uint32_t i = 0; i < n; i++)
-		hz_leftovers_forget(l, l->hand + i);
-	l->hand = (l->hand + n) % l->slots;
-	return n;
+	const struct hz_leftover *s = &l->slot[slot];
+
+	if (s->prev)
+		l->slot[s->prev - 1].next = s->next;
+	else
+		l->oldest = s->next;
+	if (s->next)
+		l->slot[s->next - 1].prev = s->prev;
+	else
+		l->newest = s->prev;
+}
+
+/* It has no name any more, and is in no list. */
+static void forget(struct hz_leftovers *l, uint32_t slot)
+{
+	*entry(l, l->slot[slot].name) = 0;
+	l->slot[slot].name = 0;
+	unlink_from(l, slot);
+}
+
+void hz_leftovers_free(struct hz_leftovers *l, uint32_t slot)
+{
+	forget(l, slot);
+	l->slot[slot].next = l->free;
+	l->free = slot + 1;
+}
+
+uint32_t hz_leftovers_take(struct hz_leftovers *l)
+{
+	uint32_t slot = l->free - 1;
+
+	if (l->free) {
+		l->free = l->slot[slot].next;
+	} else if (l->fresh < l->slots) {
+		slot = l->fresh++;
+	} else if (l->oldest) {
+		slot = l->oldest - 1;
+		forget(l, slot);
+	} else {
+		return HZ_NONE;
+	}
+	return slot;
 }
 
 void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash,
@@ -85,15 +124,17 @@ void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash,
 	uint32_t *at = entry(l, hash);
 
 	if (at) /* the newer copy stays for longer */
-		l->name[*at - 1] = 0;
+		hz_leftovers_free(l, *at - 1);
+	at = NULL;
 	for (unsigned i = 0; !at && i < WAYS; i++)
 		if (!*place(l, hash, i))
 			at = place(l, hash, i);
 	if (!at) {
 		at = place(l, hash, slot % WAYS);
-		l->name[*at - 1] = 0;
+		hz_leftovers_free(l, *at - 1);
 	}
-	l->name[slot] = hash;
-	l->guessed[slot] = guessed;
 	*at = slot + 1;
+	l->slot[slot].name = hash;
+	l->slot[slot].guessed = guessed;
+	append(l, slot);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leftovers: which slots of a ring hold copies of pages that left, found by
- * the hash of their content. Oldest first, they are written over.
+ * Leftovers: which slots hold copies of pages that left, found by the hash of
+ * their content. A copy that is used is given up, since the page is in RAM
+ * again; else the oldest makes room for a new one.
  *
  * A name tells the content, not the place: whatever happens to the page, the
  * block or the range meanwhile, a copy is never stale, only not asked for.
@@ -16,12 +17,20 @@
 #include <stdint.h>
 #include "base/util.h"
 
+struct hz_leftover {
+	uint64_t name;	     /* the hash, 0 for none */
+	uint32_t prev, next; /* of the named, by age, or of the free: slot + 1,
+			      * 0 for none */
+	bool guessed;	     /* nobody has used it yet */
+};
+
 struct hz_leftovers {
-	uint64_t *name;	 /* by slot: the hash, 0 for none */
+	struct hz_leftover *slot;
 	uint32_t *index; /* by part of the hash: slot + 1, 0 for none */
-	bool *guessed;	 /* by slot: nobody has used it yet */
 	uint32_t slots, mask;
-	uint32_t hand; /* the next slot to be written over */
+	uint32_t fresh;		 /* slots from here on were never used */
+	uint32_t free;		 /* slot + 1, 0 for none */
+	uint32_t oldest, newest; /* likewise */
 };
 
 /* Bytes of the tables for so many slots. */
@@ -29,15 +38,15 @@ size_t hz_leftovers_bytes(uint32_t slots);
 /* `mem`: zeroed, aligned for a uint64_t. slots >= 1. */
 void hz_leftovers_init(struct hz_leftovers *l, void *mem, uint32_t slots);
 
-/* The next n slots in a row, fewer at the ring's end, from *first on: what they
- * held is forgotten, and the caller may write to them. Returns how many. */
-uint32_t hz_leftovers_take(struct hz_leftovers *l, uint32_t n, uint32_t *first);
-/* The slot holds content of this hash (not 0) now. */
+/* A slot to write a copy to, the caller's until it has a name or is freed: one
+ * that is free, else the oldest copy's. HZ_NONE when all are taken so. */
+uint32_t hz_leftovers_take(struct hz_leftovers *l);
+/* A slot that was taken holds content of this hash (not 0) now. */
 void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash,
 		       bool guessed);
 /* The slot that holds it, or HZ_NONE. */
 uint32_t hz_leftovers_find(const struct hz_leftovers *l, uint64_t hash);
-/* It does not any more. */
-void hz_leftovers_forget(struct hz_leftovers *l, uint32_t slot);
+/* A slot that has a name is free. */
+void hz_leftovers_free(struct hz_leftovers *l, uint32_t slot);
 
 #endif

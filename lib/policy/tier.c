@@ -8,7 +8,7 @@
 #define HEADROOM_PERCENT 3
 /* Of the headroom, what nothing of ours is in: small allocations find memory
  * without the kernel looking for some. */
-#define HEADROOM_EMPTY	 ((uint64_t)16 << 20)
+#define HEADROOM_EMPTY	 ((uint64_t)8 << 20)
 #define FREE_LEAST       2u
 
 /* Frames that eviction keeps free while a schedule is followed: it knows when

@@ -34,8 +34,8 @@ Test(policy_tier, a_lowered_capacity_leaves_no_room)
 
 Test(policy_tier, copies_leave_some_of_the_headroom_empty)
 {
-	cr_expect_eq(hz_tier_spare(64 * MIB), 48 * MIB);
-	cr_expect_eq(hz_tier_spare(16 * MIB), 0);
+	cr_expect_eq(hz_tier_spare(64 * MIB), 56 * MIB);
+	cr_expect_eq(hz_tier_spare(8 * MIB), 0);
 	cr_expect_eq(hz_tier_spare(0), 0);
 }
 
