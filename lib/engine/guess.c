@@ -58,7 +58,9 @@ void hz_guess_from(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	uint64_t from = hz_pieces_page(b, page);
 	uint32_t at = hz_guess_next(&e->guess, from);
 
-	if (!w || !hz_leftovers_any() || !hz_guess_worth(&e->guess))
+	if (!w || e->frozen || e->order.open || e->waiting)
+		return;
+	if (at == HZ_NONE || !hz_leftovers_any() || !hz_guess_worth(&e->guess))
 		return;
 	for (unsigned i = 0; i < AHEAD && at != HZ_NONE && at != from; i++) {
 		uint32_t to = at / HZ_BLOCK_PAGES;
