@@ -196,10 +196,16 @@ near huge huge 0 0
 
 # A gradient out of all proportion to those before it; and not a word on
 # those of the first runs.
-# shellcheck disable=SC2086 # a list
-"$train" $model --lr 100 --clip 0 --steps 12 >"$dir/out" 2>"$dir/err"
-grep -q 'step [0-9]*: loss .* over 100 times the median .*--lr 10, --clip 1' \
-	"$dir/err" || fail "not a word on a large norm: $(cat "$dir/err")"
+# At the higher rate some processors come to infinity at once.
+large_norm()
+{
+	# shellcheck disable=SC2086 # a list
+	"$train" $model --lr "$1" --clip 0 --steps 12 >"$dir/out" 2>"$dir/err"
+	grep -q "step [0-9]*: loss .* over 100 times the median .*--lr $2, --clip 1" \
+		"$dir/err"
+}
+large_norm 100 10 || large_norm 50 5 ||
+	fail "not a word on a large norm: $(cat "$dir/err")"
 grep -q 'times the median' "$dir/first.err" && fail "cries without need"
 
 [ $failures -eq 0 ]
