@@ -90,12 +90,15 @@ void hz_leftovers_keep(struct hz_engine *e, const char *frame,
 	struct batch b = {0};
 	unsigned i = hz_pmap_next(pages, 0, true);
 
-	for (; left.mem && i < HZ_BLOCK_PAGES;
+	for (; i < HZ_BLOCK_PAGES;
 	     i = hz_pmap_next(pages, i + 1, true)) {
-		uint32_t slot = hash[i] ? hz_leftovers_take(&left.set) : HZ_NONE;
+		uint32_t slot;
 
-		if (slot == HZ_NONE)
+		if (!hash[i])
 			continue;
+		slot = hz_leftovers_take(&left.set);
+		if (slot == HZ_NONE)
+			break;
 		b.page[b.n] = i;
 		b.slot[b.n++] = slot;
 		if (b.n < BATCH)

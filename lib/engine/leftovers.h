@@ -20,8 +20,8 @@
 /* hz-aux, before the other threads. Without memory there are no copies. */
 void hz_leftovers_start(void);
 
-/* Keep copies of these pages of a frame, of these hashes (0: not of this one).
- * Drops the lock. hz-engine. */
+/* Keep copies of these pages of a frame, of these hashes (0: not of this one),
+ * where there is a place for copies. Drops the lock. hz-engine. */
 void hz_leftovers_keep(struct hz_engine *e, const char *frame,
 		       const struct hz_page_map *pages, const uint64_t *hash);
 

@@ -138,14 +138,20 @@ static unsigned absent_run(const struct hz_pieces *p, unsigned page, unsigned n,
 	return i;
 }
 
+/* How many of n pages there is credit for: all, or one, or none. */
+static unsigned afford(struct hz_engine *e, unsigned n)
+{
+	if (hz_pieces_credit(e, n, false))
+		return n;
+	return hz_pieces_credit(e, 1, false);
+}
+
 static bool map_zeros(struct hz_engine *e, uint32_t b, unsigned first,
 		      unsigned n)
 {
-	if (!hz_pieces_credit(e, n, false)) {
-		n = 1;
-		if (!hz_pieces_credit(e, 1, false))
-			return false;
-	}
+	n = afford(e, n);
+	if (!n)
+		return false;
 	hz_pieces_used(&e->pieces, b, first, n);
 	return copy_run(e, b, first, n, zero_pages);
 }
@@ -208,11 +214,9 @@ static bool read_some(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 
 	if (!w || w->inflight >= 2 * e->depth - 1)
 		return false;
-	if (!hz_pieces_credit(e, n, false)) {
-		n = 1;
-		if (!hz_pieces_credit(e, 1, false))
-			return false;
-	}
+	n = afford(e, n);
+	if (!n)
+		return false;
 	io = hz_piece_io_take(e, false);
 	if (!io)
 		return false;
@@ -473,7 +477,7 @@ void hz_pieces_guard(struct hz_engine *e, uint32_t b, unsigned page)
 /* ---- the end of a read ---- */
 
 bool hz_pieces_take_hashes(struct hz_engine *e, uint32_t b, unsigned first,
-			unsigned n, const char *src)
+			   unsigned n, const char *src)
 {
 	uint64_t *known = e->page_hash[b];
 	bool good = true;
@@ -501,7 +505,9 @@ static char *content(struct hz_engine *e, uint32_t b, unsigned page,
 		return zero_pages;
 	}
 	*n = absent_run(p, page, *n, false);
-	return checked || hz_pieces_take_hashes(e, b, page, *n, src) ? src : NULL;
+	if (!checked && !hz_pieces_take_hashes(e, b, page, *n, src))
+		return NULL;
+	return src;
 }
 
 /* Those of [first, first + n) that came in by another way stay so. `checked`:
@@ -581,7 +587,8 @@ void hz_pieces_read_done(struct hz_engine *e, struct hz_worker *w,
 		return;
 	}
 	hz_pmap_fill(&e->pieces.of[b].reading, io->first, io->n, false);
-	if (res == 0 && !hz_pieces_take_hashes(e, b, io->first, io->n, io->xfer.buf))
+	if (res == 0 && !hz_pieces_take_hashes(e, b, io->first, io->n,
+					       io->xfer.buf))
 		res = -EBADMSG;
 	if (res < 0) {
 		read_failed(e, w, io, res);

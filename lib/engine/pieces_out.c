@@ -100,10 +100,11 @@ static void leave(struct hz_engine *e, uint32_t b)
 	hz_stat_add(HZ_STAT_move_out_count, n != 0);
 	e->departed += n;
 	hz_pieces_held(&e->pieces, b, 0, HZ_BLOCK_PAGES, false);
-	memcpy(hash, e->page_hash[b], sizeof(hash));
 	l = take_frame(e, b);
-	if (!l.huge)
+	if (!l.huge && hz_leftovers_any()) {
+		memcpy(hash, e->page_hash[b], sizeof(hash));
 		hz_leftovers_keep(e, hz_frame_addr(e, l.frame), &left, hash);
+	}
 	release_frame(e, l);
 	hz_pieces_settle(e, b);
 	pthread_cond_broadcast(&e->changed);
