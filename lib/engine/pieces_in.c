@@ -327,7 +327,7 @@ static unsigned span(struct hz_range *r, struct hz_pieces *p, unsigned page)
 	unsigned n = hz_pieces_span(p, page);
 
 	if (n == 1 && r)
-		hz_scatter_single(&r->scatter);
+		hz_scatter_single(&r->scatter, r->units / HZ_UNITS_PER_BLOCK);
 	return n;
 }
 
@@ -344,8 +344,7 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		/* The lock may have been dropped. */
 		r = hz_fill_range(e, b, page);
 		if (r)
-			hz_scatter_streamed(&r->scatter,
-					    r->units / HZ_UNITS_PER_BLOCK);
+			hz_scatter_streamed(&r->scatter);
 		if (e->blk[b].state != HZ_BLK_PIECES) {
 			look_again(e, b);
 			return true;
@@ -537,11 +536,12 @@ static bool map_read(struct hz_engine *e, uint32_t b, unsigned first,
 static bool try_again(struct hz_engine *e, struct hz_worker *w,
 		      struct hz_piece_io *io, int res)
 {
+	struct hz_pieces *p = &e->pieces.of[io->block];
 	bool piece = io->n > 1;
 
 	if (!piece && (res == -EBADMSG || ++io->tries >= READ_TRIES))
 		return false;
-	e->pieces.of[io->block].run_count = 0;
+	memset(p->run, 0, sizeof(p->run));
 	e->fault->wake(e->uffd, page_addr(e, io->block, io->first + 1u),
 		       (io->n - 1u) * HZ_PAGE_SIZE);
 	io->n = 1;

@@ -14,9 +14,11 @@
 #define SCORE_MOST     48
 #define SCORE_ENTER    32
 #define SCORE_END      (-12)
-/* So many single pieces are another use: a stream has one a block. */
-#define SINGLES_MOST   4u
-/* Blocks of a stream, however small the range. */
+/* So many single pages cost, read as whole blocks, what the start of a stream
+ * costs in pieces, where nothing is read ahead (1.5 and 2.3 ms, NVMe), and it
+ * has a few of them itself. */
+#define STREAM_SINGLES 4u
+/* Blocks of a stream that end a new guess, or one on a small range. */
 #define STREAMED_LEAST 8u
 /* A stream's first fault is at most so far from the end of the block. */
 #define END_PAGES 4u
@@ -26,10 +28,12 @@ static void add_score(struct hz_scatter *s, int n)
 	int score = hz_min(s->score + n, SCORE_MOST);
 
 	s->score = (int8_t)hz_max(score, -SCORE_MOST);
-	if (s->score >= SCORE_ENTER)
+	if (s->score >= SCORE_ENTER) {
 		s->scattered = true;
-	else if (s->score < 0)
+		s->singles = STREAMED_LEAST * STREAM_SINGLES;
+	} else if (s->score < 0) {
 		s->scattered = false;
+	}
 }
 
 void hz_scatter_fault(struct hz_scatter *s, unsigned page)
@@ -42,19 +46,19 @@ void hz_scatter_fault(struct hz_scatter *s, unsigned page)
 	add_score(s, end ? SCORE_END : 1);
 }
 
-void hz_scatter_single(struct hz_scatter *s)
+void hz_scatter_single(struct hz_scatter *s, uint32_t blocks)
 {
-	if (s->singles < SINGLES_MOST)
+	uint32_t passes = hz_max(2 * blocks, STREAMED_LEAST);
+
+	if (s->singles < passes * STREAM_SINGLES)
 		s->singles++;
-	else
-		s->streamed = 0;
 }
 
-void hz_scatter_streamed(struct hz_scatter *s, uint32_t blocks)
+void hz_scatter_streamed(struct hz_scatter *s)
 {
-	s->singles = 0;
-	s->streamed++;
-	if (s->streamed >= hz_max(2 * blocks, STREAMED_LEAST))
+	if (s->singles > STREAM_SINGLES)
+		s->singles -= STREAM_SINGLES;
+	else
 		*s = (struct hz_scatter){0};
 }
 
@@ -215,28 +219,39 @@ void hz_pieces_held(struct hz_pieces_set *s, uint32_t b, unsigned first,
 
 /* The last piece may have come in part only, and what is mapped already is
  * passed without a fault. */
-static bool continues(const struct hz_pieces *p, unsigned page)
+static bool continues(const struct hz_pieces *p, const struct hz_run *r,
+		      unsigned page)
 {
-	unsigned next = hz_pmap_next(&p->here, p->run_next, false);
+	return r->count && page + r->size > r->next &&
+	       page <= hz_pmap_next(&p->here, r->next, false) + SPAN_GAP;
+}
 
-	return page + p->run_size > p->run_next && page <= next + SPAN_GAP;
+/* The stream that `page` continues, or else a new one; moved to the front. */
+static struct hz_run *run_of(struct hz_pieces *p, unsigned page)
+{
+	struct hz_run r = {0};
+	unsigned i = 0;
+
+	while (i < HZ_RUNS && !continues(p, &p->run[i], page))
+		i++;
+	if (i < HZ_RUNS)
+		r = p->run[i];
+	memmove(&p->run[1], &p->run[0],
+		hz_min(i, HZ_RUNS - 1) * sizeof(p->run[0]));
+	p->run[0] = r;
+	return &p->run[0];
 }
 
 unsigned hz_pieces_span(struct hz_pieces *p, unsigned page)
 {
-	bool follows = p->run_count && continues(p, page);
-	unsigned n = 1;
+	struct hz_run *r = run_of(p, page);
+	unsigned n = r->count ? hz_min(2u * r->size, SPAN_MOST) : 1;
 
-	if (follows) {
-		n = hz_min(2u * p->run_size, SPAN_MOST);
-		p->run_count = (uint8_t)hz_min(p->run_count + 1u, 255u);
-	} else {
-		p->run_count = 1;
-	}
 	n = hz_min(n, HZ_BLOCK_PAGES - page);
-	p->run_size = (uint8_t)n;
-	p->run_next = (uint16_t)(page + n);
-	return p->run_count < SPAN_STREAM ? n : HZ_BLOCK_PAGES;
+	r->count = (uint8_t)hz_min(r->count + 1u, 255u);
+	r->size = (uint8_t)n;
+	r->next = (uint16_t)(page + n);
+	return r->count < SPAN_STREAM ? n : HZ_BLOCK_PAGES;
 }
 
 /* ---- the clock ---- */

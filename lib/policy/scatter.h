@@ -7,7 +7,7 @@
  * A stream enters a block at an end of it: a range whose faults lie anywhere
  * inside its blocks is scattered, and its blocks are refilled by the page. A
  * wrong guess costs little: faults in a row double the piece each time, and a
- * few doublings bring the whole block in; two passes like that end the guess.
+ * few doublings bring the whole block in; some blocks like that end the guess.
  *
  * A block in pieces has some of its pages mapped, the rest in its slot; those
  * that are all zero are nowhere, and cost no transfer. Under pressure it is
@@ -39,19 +39,18 @@
 struct hz_scatter {
 	int8_t score;
 	bool scattered;
-	uint8_t singles;   /* pieces that continue nothing, saturated */
-	uint32_t streamed; /* blocks, since some of those in a row */
+	uint32_t singles; /* pieces that continued nothing, less what streams
+			   * weigh; at 0 the range is scattered no more */
 };
 
 /* A fault that waits for the store came at `page` of a whole block. */
 void hz_scatter_fault(struct hz_scatter *s, unsigned page);
-/* A fault in a block in pieces that continues no other. */
-void hz_scatter_single(struct hz_scatter *s);
-/* A block in pieces was read from one end to the other after all. One pass (a
- * checkpoint is saved) does not tell that the next uses are of that kind: the
- * range, of so many blocks, is scattered until two passes had no other uses
- * between them. */
-void hz_scatter_streamed(struct hz_scatter *s, uint32_t blocks);
+/* A fault in a block in pieces that continues no other, or one of those was
+ * read from one end to the other after all. One pass over a range of so many
+ * blocks (a checkpoint is saved) does not tell that the next uses are of that
+ * kind: what singles have shown outweighs two passes, but no more. */
+void hz_scatter_single(struct hz_scatter *s, uint32_t blocks);
+void hz_scatter_streamed(struct hz_scatter *s);
 
 /* Does a program spend its time waiting for pieces? Told once a second: by how
  * much the sum of their stalls (ns, of all threads) has grown, and the time
@@ -72,6 +71,16 @@ enum hz_pieces_phase {
 	HZ_PIECES_PHASES
 };
 
+/* A stream in a block. */
+struct hz_run {
+	uint16_t next; /* the page that would follow the last piece */
+	uint8_t size;  /* pages of that */
+	uint8_t count; /* pieces in a row, saturated; 0: none */
+};
+
+/* Threads that share a tensor are that many streams in a block. */
+#define HZ_RUNS 4u
+
 struct hz_pieces {
 	struct hz_page_map here;    /* mapped */
 	struct hz_page_map held;    /* the newest content is in the frame */
@@ -85,9 +94,7 @@ struct hz_pieces {
 	uint32_t whole;		    /* frame that a read of all goes to, or
 				     * HZ_NONE */
 	uint16_t n_here, n_held;
-	uint16_t run_next; /* the page that would follow the last piece */
-	uint8_t run_size;  /* pages of the last piece */
-	uint8_t run_count; /* pieces in a row, saturated */
+	struct hz_run run[HZ_RUNS]; /* the last that went on is first */
 	uint8_t phase;	   /* enum hz_pieces_phase */
 	bool huge;	   /* the frame holds one huge page */
 	bool failed;	   /* WRITING: a write failed */
@@ -149,7 +156,7 @@ static inline uint32_t hz_pieces_first(const struct hz_pieces_set *s,
 	return s->list[phase].head - 1;
 }
 
-/* What to bring in for a fault at `page`: a run that begins there, in pages;
+/* What to bring in for a fault at `page`: a piece that begins there, in pages;
  * HZ_BLOCK_PAGES: the whole block. To be called once a fault. */
 unsigned hz_pieces_span(struct hz_pieces *p, unsigned page);
 

@@ -132,21 +132,51 @@ static struct hz_scatter is_scattered(void)
 static void stream(struct hz_scatter *s, unsigned blocks, unsigned range)
 {
 	for (unsigned i = 0; i < blocks; i++) {
-		hz_scatter_single(s);
-		hz_scatter_streamed(s, range);
+		hz_scatter_single(s, range);
+		hz_scatter_streamed(s);
 	}
 }
 
-Test(scatter, two_passes_in_a_row_take_it_back)
+static void singles(struct hz_scatter *s, unsigned n, unsigned range)
+{
+	for (unsigned i = 0; i < n; i++)
+		hz_scatter_single(s, range);
+}
+
+Test(scatter, some_blocks_take_a_wrong_guess_back)
 {
 	struct hz_scatter s = is_scattered();
 
+	stream(&s, 8, 1000);
+	cr_assert(s.scattered);
+	stream(&s, 4, 1000);
+	cr_assert_not(s.scattered);
+}
+
+/* Threads that share blocks have a few single pages in each. */
+Test(scatter, streams_with_some_singles_take_it_back)
+{
+	struct hz_scatter s = is_scattered();
+
+	for (unsigned i = 0; i < 100; i++) {
+		singles(&s, 2, 1000);
+		hz_scatter_streamed(&s);
+	}
+	cr_assert_not(s.scattered);
+}
+
+Test(scatter, three_passes_take_anything_back)
+{
+	struct hz_scatter s = is_scattered();
+
+	singles(&s, 1000000, 100);
 	stream(&s, 199, 100);
 	cr_assert(s.scattered);
-	stream(&s, 1, 100);
+	stream(&s, 101, 100);
 	cr_assert_not(s.scattered);
 	s = is_scattered();
-	stream(&s, 8, 1);
+	singles(&s, 1000000, 1);
+	stream(&s, 12, 1);
 	cr_assert_not(s.scattered, "a small range, too");
 }
 
@@ -156,9 +186,8 @@ Test(scatter, a_pass_between_other_uses_does_not)
 	struct hz_scatter s = is_scattered();
 
 	for (unsigned round = 0; round < 100; round++) {
+		singles(&s, 400, 100);
 		stream(&s, 100, 100);
-		for (unsigned i = 0; i < 20; i++)
-			hz_scatter_single(&s);
 		cr_assert(s.scattered);
 	}
 }
@@ -185,16 +214,20 @@ static struct hz_pieces piece(void)
 
 Test(span, single_pages_at_random)
 {
+	unsigned last[HZ_RUNS] = {0};
 	struct hz_pieces p = piece();
 
 	srand(4);
-	for (unsigned i = 0, last = 0; i < 1000; i++) {
+	for (unsigned i = 0; i < 1000;) {
 		unsigned page = (unsigned)rand() % HZ_BLOCK_PAGES;
+		unsigned k = 0;
 
-		if (page > last && page <= last + 4)
+		while (k < HZ_RUNS && (page <= last[k] || page > last[k] + 4))
+			k++;
+		if (k < HZ_RUNS)
 			continue;
 		cr_assert_eq(hz_pieces_span(&p, page), 1);
-		last = page;
+		last[i++ % HZ_RUNS] = page;
 	}
 }
 
@@ -222,6 +255,35 @@ Test(span, goes_on_when_not_all_can_come)
 	for (; page < 400; page += 16)
 		cr_assert_eq(hz_pieces_span(&p, page), HZ_BLOCK_PAGES);
 	cr_assert_eq(hz_pieces_span(&p, 100), 1);
+}
+
+/* Threads that share a block; what one of them brought in is passed. */
+Test(span, several_streams_in_a_block)
+{
+	static const unsigned want[] = {1, 2, 4, 8, 16, HZ_BLOCK_PAGES};
+	unsigned at[HZ_RUNS] = {10, 130, 250, 370};
+	struct hz_pieces p = piece();
+
+	for (unsigned i = 0; i < hz_array_len(want); i++)
+		for (unsigned k = 0; k < HZ_RUNS; k++) {
+			cr_assert_eq(hz_pieces_span(&p, at[k]), want[i],
+				     "stream %u, piece %u", k, i);
+			at[k] += want[i];
+		}
+}
+
+/* A stream among faults at random is still seen. */
+Test(span, a_stream_between_single_pages)
+{
+	struct hz_pieces p = piece();
+	unsigned n = 1;
+
+	for (unsigned page = 0; n < HZ_BLOCK_PAGES; page += n) {
+		cr_assert_lt(page, 64);
+		n = hz_pieces_span(&p, page);
+		cr_assert_eq(hz_pieces_span(&p, 300 + 7 * page), 1);
+		cr_assert_eq(hz_pieces_span(&p, 511 - 5 * page), 1);
+	}
 }
 
 Test(span, passes_what_is_mapped)
