@@ -112,6 +112,7 @@ int hz_census_arm(struct hz_engine *e, bool known)
 	e->armed = true;
 	if (known) {
 		hz_guard_all(e);
+		hz_fork_armed();
 		return 0;
 	}
 	e->pages = 0;

@@ -302,6 +302,7 @@ static int open_all(struct hz_engine *e)
 		return rc;
 	/* Last: from here on the region needs all of the above. */
 	rc = hz_census_arm(e, boot.child);
+	hz_engine_kick(&e->writer);
 	return rc < 0 ? refuse("cannot arm the region",
 			       "the address space was changed", rc)
 		      : 0;

@@ -129,7 +129,7 @@ struct hz_engine {
 	char *base; /* region */
 	uint32_t blocks;
 	char *fbase; /* frames */
-	char *side;  /* a block's addresses; see shared.c */
+	char *side;  /* a block's addresses, or NULL; see shared.c */
 	uint32_t frames;
 	const struct hz_fault_ops *fault;
 	const struct hz_store_ops *io;
@@ -477,6 +477,9 @@ bool hz_fork_shared(struct hz_engine *e);
  * drop it. True: try the move once more. */
 bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
 		     const struct hz_page_map *pages);
+/* What is missing in a child's memory is a fault from now on; the parent's
+ * always was. */
+void hz_fork_armed(void);
 
 /* ---- shared.c ---- */
 /* Take block b, all of whose pages a relative shares, to a frame that has a

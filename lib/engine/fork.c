@@ -26,6 +26,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -33,11 +34,14 @@
 #include "backend/uffd_abi.h"
 #include "base/log.h"
 #include "base/os.h"
+#include "base/raw.h"
 #include "base/stats.h"
 #include "engine/arena.h"
 #include "engine/engine.h"
 #include "engine/file_map.h"
 #include "engine/pieces.h"
+
+#define HOLES_ARE_SAFE (-1)
 
 /* From prepare to parent/child, in the forking thread, which holds the
  * engine's lock all the while. */
@@ -47,8 +51,9 @@ static struct {
 	char store_path[64];
 	int parent, row;
 	struct hz_board *board; /* the child's */
+	long thp; /* what prctl(2) said before, or HOLES_ARE_SAFE */
 	struct hz_gate gate;
-} fork_state;
+} fork_state = {.thp = HOLES_ARE_SAFE};
 
 /* ---- relatives ---- */
 
@@ -226,6 +231,33 @@ void hz_fork_quiesce(struct hz_engine *e)
 	}
 }
 
+/* Until a child has armed its memory it is ordinary to the kernel, and what is
+ * missing in a block in pieces was never touched: khugepaged fills that with
+ * zeros to have a huge page. A child inherits our setting; see prctl(2),
+ * PR_SET_THP_DISABLE. Of its value 1 is "disabled", what is above that are
+ * exceptions (Linux 6.18). */
+static void keep_holes(const struct hz_engine *e)
+{
+	long was = e->totals.count[HZ_BLK_PIECES]
+			   ? hz_syscall(SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0,
+					0)
+			   : 1;
+
+	if (was >= 0 && was != 1 &&
+	    hz_syscall(SYS_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0)
+		fork_state.thp = was;
+}
+
+void hz_fork_armed(void)
+{
+	long was = fork_state.thp;
+
+	if (was == HOLES_ARE_SAFE)
+		return;
+	hz_syscall(SYS_prctl, PR_SET_THP_DISABLE, was & 1, was & ~1L, 0, 0);
+	fork_state.thp = HOLES_ARE_SAFE;
+}
+
 /* The store's descriptor is in the engine's table. The copy is a file
  * description of its own, so it locks the store for the child, too. */
 static int borrow_store(struct hz_engine *e)
@@ -259,6 +291,7 @@ void hz_arena_fork_prepare(void)
 		pthread_cond_wait(&e->changed, &e->lock.mtx);
 	if (!fork_state.held)
 		return;
+	keep_holes(e);
 	fork_state.store_fd = borrow_store(e);
 	hz_files_lend(e);
 	fork_state.row = hz_slots_fork_prepare(e->slots);
@@ -288,6 +321,7 @@ void hz_arena_fork_parent(int pid)
 	e->fork_gen++;
 	if (pid > 0)
 		r = hz_fork_watch(e, pid);
+	hz_fork_armed();
 	if (fork_state.held) {
 		keep_board(r);
 		hz_slots_fork_parent(e->slots, pid);
@@ -457,6 +491,7 @@ void hz_arena_fork_child(void)
 	hz_fork_watch(e, fork_state.parent);
 	if (fork_state.held) {
 		restart(e);
+		hz_fork_armed(); /* also if there is nothing to arm */
 		if (fork_state.store_fd >= 0)
 			hz_os.close(fork_state.store_fd);
 	}

@@ -392,6 +392,10 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 			struct hz_xfer **done, int n)
 {
 	HZ_SCOPED_LOCK(&e->lock);
+	/* What leaves could not be mapped again: in a child the state of all
+	 * blocks is known before the region is armed. */
+	if (!e->armed)
+		return;
 	finish_all(e, w, done, n);
 	hz_guard_poll(e);
 	hz_budget_poll(e, false);
