@@ -16,8 +16,8 @@
  * a block), and then it moves.
  *
  * Rests on: MREMAP_DONTUNMAP (Linux 5.7; the userfaultfd stays with the old
- * addresses), bit 56 of /proc/PID/pagemap, "exclusively mapped" (Linux 4.2; no
- * privilege).
+ * addresses), MAP_FIXED_NOREPLACE (4.17), bit 56 of /proc/PID/pagemap,
+ * "exclusively mapped" (4.2; no privilege).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -33,16 +33,38 @@
 
 #define UNDO_TRIES 10000 /* a millisecond each */
 
+/* mremap(2) unmaps what is at its destination before it can fail, for want of
+ * memory: what is there then would be anybody's. False: it still is mapped, or
+ * somebody has got it already. */
+static bool cover(char *addr)
+{
+	return hz_os.mmap(addr, HZ_BLOCK_SIZE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				  MAP_FIXED_NOREPLACE,
+			  -1, 0) == (long)addr;
+}
+
+/* One that is still mapped is as good as lost: it is not known to be ours. */
+static void renew_side(struct hz_engine *e)
+{
+	if (!cover(e->side))
+		e->side = hz_os_reserve_aligned(HZ_BLOCK_SIZE, HZ_BLOCK_SIZE);
+}
+
 /* Somebody wrote to it, or the relative ended, just before. The userfaultfd
- * did not come along; nothing is missing until it is armed again. */
+ * did not come along; nothing is missing until it is armed again. Who touches
+ * the block before it is back waits, as for one that is on its way. */
 static void undo(struct hz_engine *e, char *addr)
 {
 	int rc = -EAGAIN;
 
 	for (unsigned i = 0; rc < 0 && i < UNDO_TRIES; i++) {
 		rc = e->fault->take(addr, e->side, HZ_BLOCK_SIZE);
-		if (rc < 0)
-			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+		if (rc == 0)
+			break;
+		if (cover(addr))
+			hz_region_arm(e, addr, HZ_BLOCK_SIZE);
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 	}
 	if (rc == 0)
 		rc = hz_region_arm(e, addr, HZ_BLOCK_SIZE);
@@ -57,11 +79,13 @@ static int take_to(struct hz_engine *e, char *addr, char *frame)
 {
 	int rc;
 
-	if (!hz_pages_shared(e, addr))
+	if (!e->side || !hz_pages_shared(e, addr))
 		return -EBUSY;
 	rc = e->fault->take(e->side, addr, HZ_BLOCK_SIZE);
-	if (rc < 0)
+	if (rc < 0) {
+		renew_side(e);
 		return rc;
+	}
 	if (!hz_pages_shared(e, e->side)) {
 		undo(e, addr);
 		return -EBUSY;
