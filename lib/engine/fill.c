@@ -349,7 +349,7 @@ static bool serve_waiting(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	}
 	if ((blk->state == HZ_BLK_ZERO || is_away(blk)) &&
 	    !(blk->flags & HZ_BLKF_NO_ACCESS) &&
-	    (blk->state != HZ_BLK_STORED || !hz_pieces_wants(e, b))) {
+	    (blk->state == HZ_BLK_FILED || !hz_pieces_wants(e, b))) {
 		/* Evicted while it waited to be written. */
 		want(blk, hz_os.now());
 		return serve(e, w, b);
@@ -428,7 +428,8 @@ struct hz_range *hz_fill_range(struct hz_engine *e, uint32_t b, unsigned page)
 			   b * HZ_UNITS_PER_BLOCK + page / unit_pages);
 }
 
-/* A fault on a stored block tells how its range is used. True: in pieces. */
+/* A fault on a stored block tells how its range is used; so does a first touch
+ * that takes memory from others. True: in pieces. */
 static bool scattered(struct hz_engine *e, uint32_t b, unsigned page)
 {
 	struct hz_range *r = hz_fill_range(e, b, page);
@@ -445,7 +446,8 @@ static void fault_missing(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	bool zero = blk->state == HZ_BLK_ZERO;
 
 	/* A file is read in whole blocks: pieces are a slot's. */
-	if (!zero && scattered(e, b, page) && blk->state == HZ_BLK_STORED) {
+	if ((!zero || e->pages >= e->cap) && scattered(e, b, page) &&
+	    blk->state != HZ_BLK_FILED) {
 		hz_pieces_fault(e, w, b, page, now);
 		return;
 	}

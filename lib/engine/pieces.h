@@ -88,8 +88,8 @@ void hz_pieces_settle(struct hz_engine *e, uint32_t b);
 void hz_pieces_collapse(struct hz_engine *e);
 
 /* ---- pieces_in.c ---- */
-/* A fault at `page` of a block in pieces, or of a stored block that shall be:
- * like hz_fill_fault(). */
+/* A fault at `page` of a block in pieces, or of a STORED or ZERO block that
+ * shall be: like hz_fill_fault(). */
 void hz_pieces_fault(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 		     unsigned page, uint64_t now);
 /* A write to a protected page of block b. */

@@ -401,11 +401,14 @@ static void note(struct hz_engine *e, struct hz_range *r, uint64_t now)
 	r->last_fault = now;
 }
 
+/* STORED or ZERO. */
 static void enter(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
+	bool zero = blk->state == HZ_BLK_ZERO;
 
 	hz_pieces_enter(&e->pieces, b);
+	hz_pmap_fill(&e->pieces.of[b].zero, 0, HZ_BLOCK_PAGES, zero);
 	memset(e->page_hash[b], 0, sizeof(e->page_hash[b]));
 	blk->hash[0] = HZ_HASH_ANY;
 	blk->hash[1] = 0;

@@ -111,6 +111,24 @@ static void zeros_are_not_written(void)
 	munmap(p, LEN);
 }
 
+/* A table that is allocated as zeros, and filled at random. */
+static void first_touches_take_a_page(void)
+{
+	char *p = sparse(1);
+	uint64_t wrote;
+
+	CHECK(madvise(p, LEN, MADV_DONTNEED) == 0);
+	memset(version, 0, sizeof(version));
+	wrote = counter("store_write");
+	for (unsigned i = 0; i < 2000; i++)
+		put(p, rnd(&state) % PAGES, 1);
+	CHECK(evicted(p, LEN));
+	if (measured(p))
+		CHECK(counter("store_write") - wrote < LEN / 2 + 16 * MIB);
+	check_all(p);
+	munmap(p, LEN);
+}
+
 static void pass(const char *p, const char *to)
 {
 	int fd = open(to, O_WRONLY);
@@ -171,6 +189,7 @@ int main(void)
 	tiered_start();
 	zeros_are_not_read();
 	zeros_are_not_written();
+	first_touches_take_a_page();
 	a_pass_writes_nothing();
 	no_more_leaves_than_is_asked_for();
 	CHECK(counter("poisoned") == 0);
