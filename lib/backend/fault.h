@@ -19,6 +19,7 @@
 
 struct hz_fault {
 	uintptr_t addr;
+	int thread; /* its id: who waits */
 	bool guard; /* a write to a protected page, not a missing one */
 };
 

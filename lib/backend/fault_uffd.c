@@ -48,7 +48,8 @@ static int new_fd(void)
 static int uffd_open(void)
 {
 	struct uffdio_api api = {.api = UFFD_API,
-				 .features = UFFD_FEATURE_MOVE};
+				 .features = UFFD_FEATURE_MOVE |
+					     UFFD_FEATURE_THREAD_ID};
 	int fd = new_fd();
 	int rc;
 
@@ -126,6 +127,7 @@ static int uffd_read(int fd, struct hz_fault *fault, unsigned max)
 		if (msg[i].event == UFFD_EVENT_PAGEFAULT)
 			fault[n++] = (struct hz_fault){
 				.addr = msg[i].arg.pagefault.address,
+				.thread = (int)msg[i].arg.pagefault.feat.ptid,
 				.guard = msg[i].arg.pagefault.flags &
 					 UFFD_PAGEFAULT_FLAG_WP,
 			};

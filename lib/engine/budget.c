@@ -75,9 +75,23 @@ uint64_t hz_budget_address_space(void)
 
 /* ---- the memory cgroup ---- */
 
+/* Is it one of "cpu,cpuacct"? */
+static bool names(const char *list, const char *controller)
+{
+	size_t len = strlen(controller);
+
+	for (; list; list = strchr(list, ',')) {
+		list += *list == ',';
+		if (!strncmp(list, controller, len) &&
+		    (list[len] == ',' || list[len] == ':'))
+			return true;
+	}
+	return false;
+}
+
 /* Where this process's group is: the line "N:...memory...:/path" (version 1)
  * or "0::/path". */
-static bool find_group(struct hz_cgroup *g)
+static bool find_group(struct hz_cgroup *g, const char *controller)
 {
 	char buf[4096], *line, *save = NULL;
 	const char *v1 = NULL, *v2 = NULL;
@@ -86,28 +100,26 @@ static bool find_group(struct hz_cgroup *g)
 		return false;
 	for (line = strtok_r(buf, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		char *first = strchr(line, ':');
-		char *path = first ? strchr(first + 1, ':') : NULL;
+		char *list = strchr(line, ':');
+		char *path = list ? strchr(list + 1, ':') : NULL;
 
 		if (!path)
 			continue;
-		*path++ = '\0';
-		if (first[1] == '\0')
-			v2 = path;
-		else if (strstr(first, "memory"))
-			v1 = path;
+		if (path == list + 1)
+			v2 = path + 1;
+		else if (names(list + 1, controller))
+			v1 = path + 1;
 	}
 	g->v1 = v1 != NULL;
 	hz_format(g->path, sizeof(g->path), "%s", v1 ? v1 : v2 ? v2 : "/");
 	return v1 || v2;
 }
 
-static void file_in(const struct hz_cgroup *g, const char *path,
-		    const char *name, char *out, size_t len)
+static void file_in(const struct hz_cgroup *g, const char *controller,
+		    const char *path, const char *name, char *out, size_t len)
 {
-	hz_format(out, len, "%s%s/%s",
-		  g->v1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup", path,
-		  name);
+	hz_format(out, len, "/sys/fs/cgroup%s%s%s/%s", g->v1 ? "/" : "",
+		  g->v1 ? controller : "", path, name);
 }
 
 static uint64_t limit_at(const struct hz_cgroup *g, const char *path)
@@ -115,12 +127,13 @@ static uint64_t limit_at(const struct hz_cgroup *g, const char *path)
 	char file[512];
 	uint64_t max, high;
 
-	file_in(g, path, g->v1 ? "memory.limit_in_bytes" : "memory.max", file,
+	file_in(g, "memory", path,
+		g->v1 ? "memory.limit_in_bytes" : "memory.max", file,
 		sizeof(file));
 	max = number(file);
 	if (g->v1)
 		return max;
-	file_in(g, path, "memory.high", file, sizeof(file));
+	file_in(g, "memory", path, "memory.high", file, sizeof(file));
 	high = number(file);
 	return hz_min(max, high);
 }
@@ -131,7 +144,7 @@ bool hz_cgroup_find(struct hz_cgroup *g)
 	uint64_t best = UNLIMITED;
 
 	g->limit = UNLIMITED;
-	if (!find_group(g))
+	if (!find_group(g, "memory"))
 		return false;
 	hz_format(path, sizeof(path), "%s",
 		  strcmp(g->path, "/") ? g->path : "");
@@ -162,10 +175,11 @@ uint64_t hz_cgroup_usage(const struct hz_cgroup *g)
 	char file[512];
 	uint64_t used, cache = 0;
 
-	file_in(g, g->path, g->v1 ? "memory.usage_in_bytes" : "memory.current",
-		file, sizeof(file));
+	file_in(g, "memory", g->path,
+		g->v1 ? "memory.usage_in_bytes" : "memory.current", file,
+		sizeof(file));
 	used = number(file);
-	file_in(g, g->path, "memory.stat", file, sizeof(file));
+	file_in(g, "memory", g->path, "memory.stat", file, sizeof(file));
 	/* Not "file": that counts shared memory, which cannot be dropped. */
 	for (unsigned i = 0; i < 2; i++) {
 		const char *key = g->v1 ? v1_cache[i] : v2_cache[i];
@@ -174,6 +188,30 @@ uint64_t hz_cgroup_usage(const struct hz_cgroup *g)
 		cache += n == UNLIMITED ? 0 : n;
 	}
 	return used > cache ? used - cache : 0;
+}
+
+/* The root of a mount may be ours, whatever its path says: see above. */
+bool hz_cgroup_has_quota(void)
+{
+	struct hz_cgroup g;
+	char file[512], text[64];
+	char *slash;
+
+	if (!find_group(&g, "cpu"))
+		return false;
+	for (;;) {
+		file_in(&g, "cpu", strcmp(g.path, "/") ? g.path : "",
+			g.v1 ? "cpu.cfs_quota_us" : "cpu.max", file,
+			sizeof(file));
+		/* "max 100000" or -1: none */
+		if (hz_os_slurp(file, text, sizeof(text)) > 0 &&
+		    text[0] >= '0' && text[0] <= '9')
+			return true;
+		slash = strrchr(g.path, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
 }
 
 /* ---- the engine's budget ---- */

@@ -20,6 +20,8 @@ struct hz_cgroup {
 bool hz_cgroup_find(struct hz_cgroup *g);
 /* Bytes used in the group, page cache not counted. */
 uint64_t hz_cgroup_usage(const struct hz_cgroup *g);
+/* Has the group of this process, or one above, a quota of CPU time? */
+bool hz_cgroup_has_quota(void);
 /* MemTotal in bytes. */
 uint64_t hz_budget_machine(void);
 /* A quarter of RLIMIT_AS, UINT64_MAX when it is unlimited: the most that one

@@ -23,6 +23,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/arena.h"
+#include "engine/awake.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
 #include "engine/leftovers.h"
@@ -297,6 +298,7 @@ static int open_all(struct hz_engine *e)
 	hz_unlock(&e->lock);
 	hz_record_open(e, boot.child);
 	hz_leftovers_start();
+	hz_awake_start();
 	rc = start_workers(e);
 	if (rc < 0)
 		return rc;

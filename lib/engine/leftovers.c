@@ -12,136 +12,208 @@
 #include "engine/leftovers.h"
 #include "engine/pieces.h"
 #include "policy/leftovers.h"
+#include "policy/pack.h"
 
 /* Fewer are not worth it. */
 #define LEAST 1024u
 /* Pages that are copied before the lock is looked at again. */
 #define BATCH 64u
-/* Slots that are written before the kernel may have them: 2 MiB that it cannot
+/* Bytes that are written before the kernel may have them: 2 MiB that it cannot
  * take. */
-#define GIVE 512u
+#define GIVE	   ((size_t)2 << 20)
+#define SLOTS_MOST (1u << 27)
+#define PARTS	   ((uint32_t)(HZ_PAGE_SIZE / HZ_PACK_SIZE))
+/* Of the place for copies what packed ones may take: one of so many pages. */
+#define PACKED 3u
 
-/* Guarded by the engine's lock; a page in `mem` that was taken and has no name
- * is the taker's, without it. */
+/* Guarded by the engine's lock; a place that was taken and has no name is the
+ * taker's, without it. */
 static struct {
-	struct hz_leftovers set;
-	char *mem;
-	uint32_t written; /* slots, since the kernel was given all of it */
+	struct area {
+		struct hz_leftovers set;
+		char *mem;
+	} whole, packed;
+	size_t written; /* bytes of whole ones, since the kernel was given
+			 * all of them */
 } left;
 
-static char *slot_addr(uint32_t slot)
+static bool make(struct area *a, uint32_t slots, uint32_t parts)
 {
-	return left.mem + (size_t)slot * HZ_PAGE_SIZE;
+	size_t pages = (size_t)slots * HZ_PAGE_SIZE;
+	size_t len = pages + hz_leftovers_bytes(slots, parts);
+
+	a->mem = hz_os_reserve(len);
+	if (!a->mem)
+		return false;
+	hz_os.madvise(a->mem, len, MADV_NOHUGEPAGE);
+	hz_os.madvise(a->mem, len, MADV_DONTFORK);
+	hz_leftovers_init(&a->set, a->mem + pages, slots, parts);
+	return true;
 }
 
 void hz_leftovers_start(void)
 {
 	uint32_t n = (uint32_t)hz_min(hz_budget_spare() / HZ_PAGE_SIZE,
-				      (uint64_t)UINT32_MAX / 4);
-	size_t pages = (size_t)n * HZ_PAGE_SIZE;
-	size_t len = pages + hz_leftovers_bytes(n);
+				      (uint64_t)SLOTS_MOST);
 
 	/* A child has none of its parent's. */
 	memset(&left, 0, sizeof(left));
-	left.mem = n < LEAST ? NULL : hz_os_reserve(len);
-	if (!left.mem)
-		return;
-	hz_os.madvise(left.mem, len, MADV_NOHUGEPAGE);
-	hz_os.madvise(left.mem, len, MADV_DONTFORK);
-	hz_leftovers_init(&left.set, left.mem + pages, n);
+	if (n >= LEAST && make(&left.whole, n - n / PACKED, 1))
+		make(&left.packed, n / PACKED, PARTS);
 }
 
-/* Pages that are to be kept, and where. */
-struct batch {
-	unsigned n;
-	unsigned page[BATCH];
-	uint32_t slot[BATCH];
-};
+static char *addr_of(const struct area *a, uint32_t place)
+{
+	return a->mem + (size_t)place * (HZ_PAGE_SIZE / a->set.parts);
+}
+
+/* ---- copies ---- */
 
 /* All of it at once: each call interrupts every processor that the program runs
  * on, and a page that was given already is passed over. */
 static void give(struct hz_engine *e)
 {
-	size_t len = (size_t)left.set.fresh * HZ_PAGE_SIZE;
+	size_t len = (size_t)left.whole.set.fresh * HZ_PAGE_SIZE;
 
 	left.written = 0;
 	hz_unlock(&e->lock);
-	hz_os.madvise(left.mem, len, MADV_FREE);
+	hz_os.madvise(left.whole.mem, len, MADV_FREE);
 	hz_lock(&e->lock);
 }
 
-static void keep(struct hz_engine *e, const struct batch *b, const char *frame,
-		 const uint64_t *hash)
+static struct area *area_for(const char *page)
+{
+	return left.packed.mem && hz_pack_fits(page) ? &left.packed
+						     : &left.whole;
+}
+
+static void copy_to(struct area *a, uint32_t place, const char *page)
+{
+	if (a == &left.packed)
+		hz_pack(page, addr_of(a, place));
+	else
+		memcpy(addr_of(a, place), page, HZ_PAGE_SIZE);
+}
+
+static void name(struct area *a, uint32_t place, uint64_t hash, bool guessed)
+{
+	hz_leftovers_name(&a->set, place, hash, guessed);
+	if (a == &left.whole)
+		left.written += HZ_PAGE_SIZE;
+}
+
+/* Pages that are to be kept, and where. */
+struct batch {
+	unsigned n;
+	struct {
+		unsigned page;
+		uint32_t place;
+		struct area *area;
+	} of[BATCH];
+};
+
+static void look(struct batch *b, const char *frame)
+{
+	for (unsigned i = 0; i < b->n; i++)
+		b->of[i].area = area_for(frame + b->of[i].page * HZ_PAGE_SIZE);
+}
+
+/* `room`: only where nothing has to go, or little for it. */
+static void take(struct batch *b, bool room)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n; i++) {
+		struct area *a = b->of[i].area;
+
+		if (room && a == &left.whole && !hz_leftovers_room(&a->set))
+			continue;
+		b->of[n] = b->of[i];
+		b->of[n].place = hz_leftovers_take(&a->set);
+		n += b->of[n].place != HZ_NONE;
+	}
+	b->n = n;
+}
+
+static void keep(struct hz_engine *e, struct batch *b, const char *frame,
+		 const uint64_t *hash, bool room)
 {
 	hz_unlock(&e->lock);
+	look(b, frame);
+	hz_lock(&e->lock);
+	take(b, room);
+	hz_unlock(&e->lock);
 	for (unsigned i = 0; i < b->n; i++)
-		memcpy(slot_addr(b->slot[i]), frame + b->page[i] * HZ_PAGE_SIZE,
-		       HZ_PAGE_SIZE);
+		copy_to(b->of[i].area, b->of[i].place,
+			frame + b->of[i].page * HZ_PAGE_SIZE);
 	hz_lock(&e->lock);
 	for (unsigned i = 0; i < b->n; i++)
-		hz_leftovers_name(&left.set, b->slot[i], hash[b->page[i]],
-				  false);
-	left.written += b->n;
+		name(b->of[i].area, b->of[i].place, hash[b->of[i].page], false);
+	b->n = 0;
 }
 
 void hz_leftovers_keep(struct hz_engine *e, const char *frame,
-		       const struct hz_page_map *pages, const uint64_t *hash)
+		       const struct hz_page_map *pages, const uint64_t *hash,
+		       bool room)
 {
 	struct batch b = {0};
 	unsigned i = hz_pmap_next(pages, 0, true);
 
-	for (; i < HZ_BLOCK_PAGES;
-	     i = hz_pmap_next(pages, i + 1, true)) {
-		uint32_t slot;
-
+	for (; i < HZ_BLOCK_PAGES; i = hz_pmap_next(pages, i + 1, true)) {
 		if (!hash[i])
 			continue;
-		slot = hz_leftovers_take(&left.set);
-		if (slot == HZ_NONE)
-			break;
-		b.page[b.n] = i;
-		b.slot[b.n++] = slot;
-		if (b.n < BATCH)
-			continue;
-		keep(e, &b, frame, hash);
-		b.n = 0;
+		b.of[b.n++].page = i;
+		if (b.n == BATCH)
+			keep(e, &b, frame, hash, room);
 	}
 	if (b.n)
-		keep(e, &b, frame, hash);
+		keep(e, &b, frame, hash, room);
 	if (left.written >= GIVE)
 		give(e);
 }
 
-bool hz_leftovers_has(uint64_t hash)
+void hz_leftovers_add(uint64_t hash, const char *page, bool guessed)
 {
-	return hz_leftovers_find(&left.set, hash) != HZ_NONE;
+	struct area *a = area_for(page);
+	uint32_t place = hz_leftovers_take(&a->set);
+
+	if (place == HZ_NONE)
+		return;
+	copy_to(a, place, page);
+	name(a, place, hash, guessed);
 }
+
+/* ---- back ---- */
 
 bool hz_leftovers_any(void)
 {
-	return left.mem;
+	return left.whole.mem;
 }
 
-void hz_leftovers_add(uint64_t hash, const char *page, bool guessed)
+bool hz_leftovers_has(uint64_t hash)
 {
-	uint32_t slot = hz_leftovers_take(&left.set);
-
-	if (slot == HZ_NONE)
-		return;
-	memcpy(slot_addr(slot), page, HZ_PAGE_SIZE);
-	left.written++;
-	hz_leftovers_name(&left.set, slot, hash, guessed);
+	return hz_leftovers_find(&left.packed.set, hash) != HZ_NONE ||
+	       hz_leftovers_find(&left.whole.set, hash) != HZ_NONE;
 }
 
 bool hz_leftovers_get(uint64_t hash, char *page, bool *guessed)
 {
-	uint32_t slot = hz_leftovers_find(&left.set, hash);
+	struct area *a = &left.packed;
+	uint32_t place = hz_leftovers_find(&a->set, hash);
+	bool is_packed = place != HZ_NONE;
 
-	if (slot == HZ_NONE)
+	if (!is_packed) {
+		a = &left.whole;
+		place = hz_leftovers_find(&a->set, hash);
+	}
+	if (place == HZ_NONE)
 		return false;
-	memcpy(page, slot_addr(slot), HZ_PAGE_SIZE);
-	*guessed = left.set.slot[slot].guessed;
+	if (is_packed)
+		hz_unpack(addr_of(a, place), page);
+	else
+		memcpy(page, addr_of(a, place), HZ_PAGE_SIZE);
+	*guessed = hz_leftovers_is_guessed(&a->set, place);
 	/* Used, or taken by the kernel. */
-	hz_leftovers_free(&left.set, slot);
+	hz_leftovers_free(&a->set, place);
 	return hz_page_hash(page) == hash;
 }

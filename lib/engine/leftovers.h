@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of pages in pieces that left, in memory that the kernel may take back
- * at any moment without asking us or the disk (MADV_FREE, Linux 4.5): so the
- * headroom below the cgroup's limit saves reads for as long as nobody needs it.
- * Without a cgroup there is no headroom, and there are no copies.
+ * Copies of pages in pieces that left, in the headroom below the cgroup's
+ * limit. Without a cgroup there is none, and there are no copies.
  *
- * The kernel takes single pages, which read as zeros from then on, perhaps in
- * the middle of a copy: so what is taken out of here is compared by its hash,
- * and counts only if it is what its name says.
+ * Whole ones lie in memory that the kernel may take back at any moment without
+ * asking us or the disk (MADV_FREE, Linux 4.5): they save reads for as long as
+ * nobody needs it. The kernel takes single pages, which read as zeros from then
+ * on, perhaps in the middle of a copy: so what is taken out of here is compared
+ * by its hash, and counts only if it is what its name says. They are no part of
+ * the budget: the kernel counts them as cache of files, which the budget does
+ * not count as used by others.
  *
- * They are no part of the budget. The kernel counts its pages as cache of
- * files, which the budget does not count as used by others.
+ * Pages of which little is not zero are packed (policy/pack.h): eight take one
+ * page of memory, which is worth to be had for sure. That is ordinary memory,
+ * and the budget is smaller by what is used of it.
  */
 #ifndef HZ_ENGINE_LEFTOVERS_H
 #define HZ_ENGINE_LEFTOVERS_H
@@ -21,9 +24,11 @@
 void hz_leftovers_start(void);
 
 /* Keep copies of these pages of a frame, of these hashes (0: not of this one),
- * where there is a place for copies. Drops the lock. hz-engine. */
+ * where there is a place for copies; `room`: of whole ones only while there is
+ * room. Drops the lock. hz-engine. */
 void hz_leftovers_keep(struct hz_engine *e, const char *frame,
-		       const struct hz_page_map *pages, const uint64_t *hash);
+		       const struct hz_page_map *pages, const uint64_t *hash,
+		       bool room);
 
 /* Is there a copy of that name? */
 bool hz_leftovers_has(uint64_t hash);

@@ -87,7 +87,7 @@ void hz_pieces_free_frame(struct hz_engine *e, uint32_t b)
 }
 
 /* What is still held is in the slot now. Copies are kept of pages that were
- * used one by one, not of what came with a whole block. */
+ * used one by one; of what came with a whole block, if they cost little. */
 static void leave(struct hz_engine *e, uint32_t b)
 {
 	static uint64_t hash[HZ_BLOCK_PAGES]; /* hz-engine's */
@@ -101,9 +101,10 @@ static void leave(struct hz_engine *e, uint32_t b)
 	e->departed += n;
 	hz_pieces_held(&e->pieces, b, 0, HZ_BLOCK_PAGES, false);
 	l = take_frame(e, b);
-	if (!l.huge && hz_leftovers_any()) {
+	if (hz_leftovers_any()) {
 		memcpy(hash, e->page_hash[b], sizeof(hash));
-		hz_leftovers_keep(e, hz_frame_addr(e, l.frame), &left, hash);
+		hz_leftovers_keep(e, hz_frame_addr(e, l.frame), &left, hash,
+				  l.huge);
 	}
 	release_frame(e, l);
 	hz_pieces_settle(e, b);

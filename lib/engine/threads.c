@@ -23,6 +23,7 @@
 #include "base/os.h"
 #include "base/stats.h"
 #include "engine/arena.h"
+#include "engine/awake.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
 #include "engine/file_map.h"
@@ -171,8 +172,10 @@ static void serve_faults(struct hz_engine *e, struct hz_worker *w)
 	struct hz_fault fault[BATCH];
 	int n = e->fault->read(e->uffd, fault, BATCH);
 	uint64_t now = hz_os.now();
-	HZ_SCOPED_LOCK(&e->lock);
 
+	if (n > 0 && w)
+		hz_awake_fault(fault[n - 1].thread, now);
+	HZ_SCOPED_LOCK(&e->lock);
 	for (int i = 0; i < n; i++)
 		hz_fill_fault(e, w, &fault[i], now);
 }
@@ -588,6 +591,9 @@ void *hz_thread_aux(void *arg)
 	for (;;) {
 		struct hz_request *r;
 
+		hz_unlock(&e->lock);
+		hz_awake_make();
+		hz_lock(&e->lock);
 		hz_record_write(e);
 		r = next_request(e, false);
 		if (!r) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Leftovers: which slots hold copies of pages that left, found by the hash of
- * their content. A copy that is used is given up, since the page is in RAM
- * again; else the oldest makes room for a new one.
+ * Leftovers: where copies of pages that left are, found by the hash of their
+ * content. A copy that is used is given up, since the page is in RAM again;
+ * else the oldest make room for a new one.
+ *
+ * A slot is a page. It holds one copy, or some smaller ones in its parts. Slots
+ * age as a whole, from when the last copy came to them.
  *
  * A name tells the content, not the place: whatever happens to the page, the
  * block or the range meanwhile, a copy is never stale, only not asked for.
@@ -17,36 +20,48 @@
 #include <stdint.h>
 #include "base/util.h"
 
+#define HZ_LEFTOVER_PARTS 8u /* at most */
+
 struct hz_leftover {
-	uint64_t name;	     /* the hash, 0 for none */
-	uint32_t prev, next; /* of the named, by age, or of the free: slot + 1,
-			      * 0 for none */
-	bool guessed;	     /* nobody has used it yet */
+	uint32_t prev, next;	/* by age, or of the free: slot + 1, or 0 */
+	uint32_t before, after; /* of those with free parts, likewise */
+	uint8_t used;		/* parts that are taken, as bits */
+	uint8_t unnamed;	/* of these, whose content is being written */
+	uint8_t guessed;	/* nobody has used them yet */
 };
 
 struct hz_leftovers {
+	uint64_t *name; /* by place: the hash, 0 for none */
 	struct hz_leftover *slot;
-	uint32_t *index; /* by part of the hash: slot + 1, 0 for none */
-	uint32_t slots, mask;
+	uint32_t *index; /* by part of the hash: place + 1, 0 for none */
+	uint32_t slots, parts, mask;
 	uint32_t fresh;		 /* slots from here on were never used */
 	uint32_t free;		 /* slot + 1, 0 for none */
 	uint32_t oldest, newest; /* likewise */
+	uint32_t roomy;		 /* likewise: it has free parts */
 };
 
-/* Bytes of the tables for so many slots. */
-size_t hz_leftovers_bytes(uint32_t slots);
-/* `mem`: zeroed, aligned for a uint64_t. slots >= 1. */
-void hz_leftovers_init(struct hz_leftovers *l, void *mem, uint32_t slots);
+/* Bytes of the tables for so many slots of so many parts. */
+size_t hz_leftovers_bytes(uint32_t slots, uint32_t parts);
+/* `mem`: zeroed, aligned for a uint64_t. slots >= 1; slots * parts <= 2^30. */
+void hz_leftovers_init(struct hz_leftovers *l, void *mem, uint32_t slots,
+		       uint32_t parts);
 
-/* A slot to write a copy to, the caller's until it has a name or is freed: one
- * that is free, else the oldest copy's. HZ_NONE when all are taken so. */
+/* Places are numbered: slot * parts + part. */
+
+/* A place to write a copy to, the caller's until it has a name: one that is
+ * free, else those of the oldest slot are forgotten. HZ_NONE when all are being
+ * written to. */
 uint32_t hz_leftovers_take(struct hz_leftovers *l);
-/* A slot that was taken holds content of this hash (not 0) now. */
-void hz_leftovers_name(struct hz_leftovers *l, uint32_t slot, uint64_t hash,
+/* Would it be a free one? */
+bool hz_leftovers_room(const struct hz_leftovers *l);
+/* A place that was taken holds content of this hash (not 0) now. */
+void hz_leftovers_name(struct hz_leftovers *l, uint32_t place, uint64_t hash,
 		       bool guessed);
-/* The slot that holds it, or HZ_NONE. */
+/* The place of that content, or HZ_NONE. */
 uint32_t hz_leftovers_find(const struct hz_leftovers *l, uint64_t hash);
-/* A slot that has a name is free. */
-void hz_leftovers_free(struct hz_leftovers *l, uint32_t slot);
+bool hz_leftovers_is_guessed(const struct hz_leftovers *l, uint32_t place);
+/* A place that has a name is free. */
+void hz_leftovers_free(struct hz_leftovers *l, uint32_t place);
 
 #endif

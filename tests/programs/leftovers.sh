@@ -20,6 +20,14 @@ scattered || fail "status $?: $(tail -n 1 "$tmp/err")"
 saved=$(member left_faults)
 [ "$saved" -gt 1000 ] || fail "only $saved reads were saved"
 
+# Of pages with one row eight take the memory of one: each is read once.
+order=rows
+scattered || fail "status $?: $(tail -n 1 "$tmp/err")"
+saved=$(member left_faults)
+reads=$(member faults)
+[ "$saved" -gt $((2 * reads)) ] ||
+	fail "$saved reads of packed pages were saved, $reads were not"
+
 order=again
 scattered || fail "status $?: $(tail -n 1 "$tmp/err")"
 guessed=$(member guessed_reads)
