@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/knobs.h"
@@ -23,6 +24,8 @@
 
 #define LOOK_NS 200000u /* between two looks at where a thread runs */
 #define MASK	(8 * sizeof(unsigned long))
+#define FEW	4u /* processors */
+#define NICE	19
 
 /* The fields that two threads use are atomic. */
 struct keeper {
@@ -32,10 +35,12 @@ struct keeper {
 	int cpu;     /* that this thread is bound to, or -1 */
 };
 
-enum { PROGRAM, FAULT, KEEPERS };
+enum { PROGRAM, FAULT, FOLLOWERS, KEEPERS = FEW - 1 };
 
 static struct {
 	bool allowed, wanted, made;
+	bool few;	/* processors: nobody is followed */
+	unsigned n;	/* keepers */
 	int self;	/* hz-fault's id */
 	uint64_t until; /* ns */
 	struct hz_awake_rate rate;
@@ -109,19 +114,30 @@ static void note_time(uint64_t *before)
 	*before = now;
 }
 
+/* False: a filter forbids it. */
+static bool give_way(void)
+{
+	struct sched_param none = {0};
+
+	if (!awake.few)
+		return hz_syscall(SYS_sched_setscheduler, 0, SCHED_IDLE,
+				  &none) == 0;
+	return hz_syscall(SYS_setpriority, PRIO_PROCESS, 0, NICE) == 0;
+}
+
 static void *keep_awake(void *arg)
 {
 	struct keeper *k = arg;
-	struct sched_param none = {0};
 	uint64_t used = 0;
 
 	hz_thread_begin("hz-awake");
 	hz_log_apart = true;
-	if (hz_syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &none) < 0)
-		return NULL; /* a filter forbids it: better nothing */
+	if (!give_way())
+		return NULL;
 	for (;;) {
 		rest(k);
-		follow(k);
+		if (!awake.few)
+			follow(k);
 		stay_awake();
 		note_time(&used);
 	}
@@ -130,14 +146,30 @@ static void *keep_awake(void *arg)
 
 /* ---- who keeps them busy ---- */
 
+static unsigned processors(void)
+{
+	unsigned long mask[HZ_CPUS / MASK] = {0};
+	unsigned n = 0;
+
+	hz_numa_sys.getaffinity(mask, sizeof(mask));
+	for (unsigned i = 0; i < hz_array_len(mask); i++)
+		n += (unsigned)__builtin_popcountl(mask[i]);
+	return n;
+}
+
 void hz_awake_start(void)
 {
+	unsigned n = processors();
+
 	memset(&awake, 0, sizeof(awake));
+	awake.few = n <= FEW;
+	awake.n = !awake.few ? FOLLOWERS : n ? n - 1 : 0;
 	for (unsigned i = 0; i < KEEPERS; i++) {
 		sem_init(&awake.keeper[i].wake, 0, 0);
 		awake.keeper[i].cpu = -1;
 	}
-	awake.allowed = hz_knobs.keep_awake && !hz_cgroup_has_quota();
+	awake.allowed =
+		awake.n && hz_knobs.keep_awake && !hz_cgroup_has_quota();
 }
 
 void hz_awake_make(void)
@@ -145,13 +177,14 @@ void hz_awake_make(void)
 	if (awake.made || !__atomic_load_n(&awake.wanted, __ATOMIC_RELAXED))
 		return;
 	awake.made = true;
-	for (unsigned i = 0; i < KEEPERS; i++)
+	for (unsigned i = 0; i < awake.n; i++)
 		hz_thread_make(keep_awake, &awake.keeper[i]);
 }
 
 static void go_on(struct keeper *k, int tid)
 {
-	__atomic_store_n(&k->follows, tid, __ATOMIC_RELAXED);
+	if (!awake.few)
+		__atomic_store_n(&k->follows, tid, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&k->asleep, __ATOMIC_SEQ_CST) &&
 	    __atomic_exchange_n(&k->asleep, false, __ATOMIC_SEQ_CST))
 		sem_post(&k->wake);
@@ -165,6 +198,6 @@ void hz_awake_fault(int tid, uint64_t now)
 		awake.self = (int)hz_syscall(SYS_gettid);
 	__atomic_store_n(&awake.until, now + HZ_AWAKE_NS, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&awake.wanted, true, __ATOMIC_RELAXED);
-	go_on(&awake.keeper[PROGRAM], tid);
-	go_on(&awake.keeper[FAULT], awake.self);
+	for (unsigned i = 0; i < awake.n; i++)
+		go_on(&awake.keeper[i], i == FAULT ? awake.self : tid);
 }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two threads that keep processors from sleeping while the program waits for
- * memory time and again: one where its waiting thread ran last, one where
- * hz-fault did. Their priority is the idle one (SCHED_IDLE): they run when
- * nothing else does, and whoever is woken has the processor at once.
+ * Threads that keep processors from sleeping while the program waits for memory
+ * time and again; see policy/awake.h.
  *
+ * With few processors all but one are kept busy, by threads of nice 19. Then
+ * the thread that waits and hz-fault share the one that is left: to go from one
+ * to the other is a switch of a few us, and nobody has to be woken elsewhere.
+ * With more, two threads of the idle priority keep those two processors awake
+ * on which they ran last: whoever is woken has the processor at once.
+ *
+ * Either way a thread of the program that has something to do is hardly slower.
  * Not where a cgroup has a quota of CPU time: they would use it up.
  *
- * Rests on sched(7): SCHED_IDLE needs no privilege. The scheduler takes a
- * processor that runs nothing else for an idle one (Linux 5.4).
+ * Rests on sched(7): neither nice 19 nor SCHED_IDLE needs a privilege. The
+ * scheduler takes a processor that runs SCHED_IDLE only for an idle one (Linux
+ * 5.4), and one that runs nice 19 for a busy one.
  */
 #ifndef HZ_ENGINE_AWAKE_H
 #define HZ_ENGINE_AWAKE_H

@@ -266,6 +266,11 @@ uint64_t hz_budget_spare(void)
 	return grouped ? hz_tier_spare(headroom()) : 0;
 }
 
+uint64_t hz_budget_packed(void)
+{
+	return hz_budget_spare() ? hz_tier_packed(group.limit) : 0;
+}
+
 /* Below this the engine cannot move anything. */
 #define LEAST_PAGES 8u
 

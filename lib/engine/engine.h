@@ -459,6 +459,8 @@ int hz_thread_leave_files(int keep);
 bool hz_budget_leaves(uint64_t bytes);
 /* Bytes of the headroom that may hold what the kernel can take at once. */
 uint64_t hz_budget_spare(void);
+/* Bytes of the budget that packed copies may take. */
+uint64_t hz_budget_packed(void);
 /* One page less, until the budget is looked at again. Lock held. */
 void hz_budget_lost(struct hz_engine *e);
 /* Recompute `cap` if the last time was long ago (`force`: at once), and what of

@@ -235,12 +235,10 @@ static void count_waiting(struct hz_engine *e, int by)
 			 __ATOMIC_RELAXED);
 }
 
-static void wait_for_frame(struct hz_engine *e, uint32_t b)
+static void queue(struct hz_engine *e, uint32_t b)
 {
 	struct hz_block *blk = &e->blk[b];
 
-	if (blk->flags & HZ_BLKF_WAITING)
-		return;
 	blk->flags |= HZ_BLKF_WAITING;
 	blk->wait_next = HZ_NONE;
 	if (e->wait_tail == HZ_NONE)
@@ -251,6 +249,13 @@ static void wait_for_frame(struct hz_engine *e, uint32_t b)
 	count_waiting(e, 1);
 	blk->waits_in_pieces = hz_pieces_in(e, b);
 	e->waiting_pieces += blk->waits_in_pieces;
+}
+
+static void wait_for_frame(struct hz_engine *e, uint32_t b)
+{
+	if (e->blk[b].flags & HZ_BLKF_WAITING)
+		return;
+	queue(e, b);
 	hz_stat_add(HZ_STAT_fault_no_frame, 1);
 	hz_engine_kick(&e->writer);
 }
@@ -366,7 +371,10 @@ void hz_fill_waiting(struct hz_engine *e, struct hz_worker *w)
 
 		if (serve_waiting(e, w, b))
 			continue;
-		wait_for_frame(e, b);
+		/* As it was: something has to happen first, and who did it
+		 * kicks. */
+		if (!(e->blk[b].flags & HZ_BLKF_WAITING))
+			queue(e, b);
 		if (e->blk[b].waits_in_pieces)
 			break; /* no credit, or no place in the queue */
 	}

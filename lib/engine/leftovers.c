@@ -23,8 +23,6 @@
 #define GIVE	   ((size_t)2 << 20)
 #define SLOTS_MOST (1u << 27)
 #define PARTS	   ((uint32_t)(HZ_PAGE_SIZE / HZ_PACK_SIZE))
-/* Of the place for copies what packed ones may take: one of so many pages. */
-#define PACKED 3u
 
 /* Guarded by the engine's lock; a place that was taken and has no name is the
  * taker's, without it. */
@@ -51,15 +49,20 @@ static bool make(struct area *a, uint32_t slots, uint32_t parts)
 	return true;
 }
 
+/* In pages. */
+static uint32_t slots_of(uint64_t bytes)
+{
+	return (uint32_t)hz_min(bytes / HZ_PAGE_SIZE, (uint64_t)SLOTS_MOST);
+}
+
 void hz_leftovers_start(void)
 {
-	uint32_t n = (uint32_t)hz_min(hz_budget_spare() / HZ_PAGE_SIZE,
-				      (uint64_t)SLOTS_MOST);
+	uint32_t n = slots_of(hz_budget_spare());
 
 	/* A child has none of its parent's. */
 	memset(&left, 0, sizeof(left));
-	if (n >= LEAST && make(&left.whole, n - n / PACKED, 1))
-		make(&left.packed, n / PACKED, PARTS);
+	if (n >= LEAST && make(&left.whole, n, 1))
+		make(&left.packed, slots_of(hz_budget_packed()), PARTS);
 }
 
 static char *addr_of(const struct area *a, uint32_t place)

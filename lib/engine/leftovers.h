@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Copies of pages in pieces that left, in the headroom below the cgroup's
- * limit. Without a cgroup there is none, and there are no copies.
+ * Copies of pages in pieces that left. Without a cgroup, and so a headroom
+ * below its limit, there are none.
  *
- * Whole ones lie in memory that the kernel may take back at any moment without
- * asking us or the disk (MADV_FREE, Linux 4.5): they save reads for as long as
- * nobody needs it. The kernel takes single pages, which read as zeros from then
- * on, perhaps in the middle of a copy: so what is taken out of here is compared
- * by its hash, and counts only if it is what its name says. They are no part of
- * the budget: the kernel counts them as cache of files, which the budget does
- * not count as used by others.
+ * Whole ones lie in the headroom, in memory that the kernel may take back at
+ * any moment without asking us or the disk (MADV_FREE, Linux 4.5): they save
+ * reads for as long as nobody needs it. The kernel takes single pages, which
+ * read as zeros from then on, perhaps in the middle of a copy: so what is taken
+ * out of here is compared by its hash, and counts only if it is what its name
+ * says. They are no part of the budget: the kernel counts them as cache of
+ * files, which the budget does not count as used by others.
  *
  * Pages of which little is not zero are packed (policy/pack.h): eight take one
  * page of memory, which is worth to be had for sure. That is ordinary memory,

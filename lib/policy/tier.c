@@ -4,6 +4,8 @@
  */
 #include "policy/tier.h"
 
+/* The budget is looked at twenty times a second, and a thread that touches new
+ * memory takes a GiB or more a second. */
 #define HEADROOM_LEAST   ((uint64_t)64 << 20)
 #define HEADROOM_PERCENT 3
 /* Of the headroom, what nothing of ours is in: small allocations find memory
@@ -44,6 +46,15 @@ uint64_t hz_tier_headroom(uint64_t limit)
 {
 	/* Divided first: the limit may be as large as the type. */
 	return hz_max(limit / 100 * HEADROOM_PERCENT, HEADROOM_LEAST);
+}
+
+/* More would need tables that are large themselves. */
+#define PACKED_MOST  ((uint64_t)1 << 30)
+#define PACKED_SHARE 8u
+
+uint64_t hz_tier_packed(uint64_t limit)
+{
+	return hz_min(limit / PACKED_SHARE, PACKED_MOST);
 }
 
 uint64_t hz_tier_spare(uint64_t headroom)

@@ -33,6 +33,10 @@ uint64_t hz_tier_room(const struct hz_tier *tier);
  * otherwise: crossing the limit kills, there is no error to handle. */
 uint64_t hz_tier_headroom(uint64_t limit);
 
+/* How much memory packed copies of pages may take in such a group; the budget
+ * is smaller by it. */
+uint64_t hz_tier_packed(uint64_t limit);
+
 /* How much of a headroom may hold what the kernel can take at once. */
 uint64_t hz_tier_spare(uint64_t headroom);
 

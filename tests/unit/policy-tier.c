@@ -39,6 +39,12 @@ Test(policy_tier, copies_leave_some_of_the_headroom_empty)
 	cr_expect_eq(hz_tier_spare(0), 0);
 }
 
+Test(policy_tier, packed_copies)
+{
+	cr_expect_eq(hz_tier_packed(256 * MIB), 32 * MIB);
+	cr_expect_eq(hz_tier_packed(UINT64_MAX), GIB);
+}
+
 Test(policy_tier, headroom)
 {
 	cr_expect_eq(hz_tier_headroom(256 * MIB), 64 * MIB);
