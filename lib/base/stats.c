@@ -40,14 +40,17 @@ static void write_end(uint32_t *seq)
 	__atomic_store_n(seq, *seq + 1, __ATOMIC_RELEASE);
 }
 
-/* Whole words, so that a reader in another process may race with it. */
+/* Whole words: a reader in another process may race with it, and it with
+ * threads that count. */
 static void store_words(void *to, const void *from, size_t bytes)
 {
 	uint64_t *d = to;
 	const uint64_t *s = from;
 
 	for (size_t i = 0; i < bytes / sizeof(*d); i++)
-		__atomic_store_n(&d[i], s[i], __ATOMIC_RELAXED);
+		__atomic_store_n(&d[i],
+				 __atomic_load_n(&s[i], __ATOMIC_RELAXED),
+				 __ATOMIC_RELAXED);
 }
 
 /* What lies between start_ns and the cells, for use outside the slot. */
