@@ -109,10 +109,10 @@ int hz_census_arm(struct hz_engine *e, bool known)
 				 (size_t)e->blocks << HZ_BLOCK_SHIFT);
 		return rc;
 	}
-	e->armed = true;
+	__atomic_store_n(&e->armed, true, __ATOMIC_RELAXED);
 	if (known) {
 		hz_guard_all(e);
-		hz_fork_armed();
+		hz_fork_holes_seen(e);
 		return 0;
 	}
 	e->pages = 0;

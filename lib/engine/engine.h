@@ -479,9 +479,9 @@ bool hz_fork_shared(struct hz_engine *e);
  * drop it. True: try the move once more. */
 bool hz_fork_reclaim(struct hz_engine *e, uint32_t b,
 		     const struct hz_page_map *pages);
-/* What is missing in a child's memory is a fault from now on; the parent's
- * always was. */
-void hz_fork_armed(void);
+/* What is missing in this process's memory is a fault from now on (in the
+ * parent it always was): huge pages may be made again. */
+void hz_fork_holes_seen(struct hz_engine *e);
 
 /* ---- shared.c ---- */
 /* Take block b, all of whose pages a relative shares, to a frame that has a

@@ -26,7 +26,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -34,14 +33,11 @@
 #include "backend/uffd_abi.h"
 #include "base/log.h"
 #include "base/os.h"
-#include "base/raw.h"
 #include "base/stats.h"
 #include "engine/arena.h"
 #include "engine/engine.h"
 #include "engine/file_map.h"
 #include "engine/pieces.h"
-
-#define HOLES_ARE_SAFE (-1)
 
 /* From prepare to parent/child, in the forking thread, which holds the
  * engine's lock all the while. */
@@ -51,9 +47,9 @@ static struct {
 	char store_path[64];
 	int parent, row;
 	struct hz_board *board; /* the child's */
-	long thp; /* what prctl(2) said before, or HOLES_ARE_SAFE */
+	bool flat; /* no huge pages are made in the region */
 	struct hz_gate gate;
-} fork_state = {.thp = HOLES_ARE_SAFE};
+} fork_state;
 
 /* ---- relatives ---- */
 
@@ -231,31 +227,50 @@ void hz_fork_quiesce(struct hz_engine *e)
 	}
 }
 
-/* Until a child has armed its memory it is ordinary to the kernel, and what is
- * missing in a block in pieces was never touched: khugepaged fills that with
- * zeros to have a huge page. A child inherits our setting; see prctl(2),
- * PR_SET_THP_DISABLE. Of its value 1 is "disabled", what is above that are
- * exceptions (Linux 6.18). */
-static void keep_holes(const struct hz_engine *e)
+/* All of the region but what was handed back to the kernel. */
+static int advise(const struct hz_engine *e, int advice)
 {
-	long was = e->totals.count[HZ_BLK_PIECES]
-			   ? hz_syscall(SYS_prctl, PR_GET_THP_DISABLE, 0, 0, 0,
-					0)
-			   : 1;
+	uint32_t first = 0;
+	int rc = 0;
 
-	if (was >= 0 && was != 1 &&
-	    hz_syscall(SYS_prctl, PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0)
-		fork_state.thp = was;
+	for (uint32_t b = 0; rc == 0 && b <= e->blocks_used; b++) {
+		if (b < e->blocks_used && e->blk[b].state != HZ_BLK_NATIVE)
+			continue;
+		if (b > first)
+			rc = hz_os.madvise(hz_block_addr(e, first),
+					   (size_t)(b - first)
+						   << HZ_BLOCK_SHIFT,
+					   advice);
+		first = b + 1;
+	}
+	return rc;
 }
 
-void hz_fork_armed(void)
+/* Until a child has armed its memory it is ordinary to the kernel, and what is
+ * missing in a block in pieces was never touched: khugepaged fills that with
+ * zeros to have a huge page. A child's mappings begin as ours are; those of a
+ * program that another thread starts meanwhile do not. See madvise(2). */
+static void keep_holes(struct hz_engine *e)
 {
-	long was = fork_state.thp;
+	int rc;
 
-	if (was == HOLES_ARE_SAFE)
+	if (!e->totals.count[HZ_BLK_PIECES])
 		return;
-	hz_syscall(SYS_prctl, PR_SET_THP_DISABLE, was & 1, was & ~1L, 0, 0);
-	fork_state.thp = HOLES_ARE_SAFE;
+	rc = advise(e, MADV_NOHUGEPAGE);
+	fork_state.flat = true;
+	/* A kernel without huge pages: EINVAL. */
+	if (rc < 0 && rc != -EINVAL)
+		hz_log_once(HZ_WARN, "fork",
+			    "children are not safe from khugepaged while they "
+			    "start (%m)",
+			    rc);
+}
+
+void hz_fork_holes_seen(struct hz_engine *e)
+{
+	if (fork_state.flat)
+		advise(e, MADV_HUGEPAGE);
+	fork_state.flat = false;
 }
 
 /* The store's descriptor is in the engine's table. The copy is a file
@@ -321,7 +336,7 @@ void hz_arena_fork_parent(int pid)
 	e->fork_gen++;
 	if (pid > 0)
 		r = hz_fork_watch(e, pid);
-	hz_fork_armed();
+	hz_fork_holes_seen(e);
 	if (fork_state.held) {
 		keep_board(r);
 		hz_slots_fork_parent(e->slots, pid);
@@ -491,7 +506,7 @@ void hz_arena_fork_child(void)
 	hz_fork_watch(e, fork_state.parent);
 	if (fork_state.held) {
 		restart(e);
-		hz_fork_armed(); /* also if there is nothing to arm */
+		hz_fork_holes_seen(e); /* also if nothing is armed */
 		if (fork_state.store_fd >= 0)
 			hz_os.close(fork_state.store_fd);
 	}

@@ -27,24 +27,10 @@
 
 #define THP_ENABLED "/sys/kernel/mm/transparent_hugepage/enabled"
 
-/* For this process and those that it starts. As it is at the start: while it
- * forks it is so by our own doing; see fork.c. */
-static bool thp_disabled;
-
-static void ask_thp(void)
-{
-	static bool asked; /* also before a child was forked */
-
-	if (!asked)
-		thp_disabled = prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1;
-	asked = true;
-}
-
 /* In hz-aux, before it makes the other threads: they take its policy and its
  * processors over. */
 void hz_frames_init(struct hz_engine *e)
 {
-	ask_thp();
 	hz_numa_start((int)hz_knobs.numa);
 	for (unsigned s = 0; s < HZ_FRAME_STATES; s++) {
 		e->stack[s] = HZ_NONE;
@@ -135,12 +121,12 @@ static int touch(char *addr, size_t len)
 	return 0;
 }
 
-/* For the machine, or for this process. */
+/* For the machine, or for this process and those that it starts. */
 static bool thp_is_off(void)
 {
 	char text[64];
 
-	return thp_disabled ||
+	return prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1 ||
 	       hz_os_slurp(THP_ENABLED, text, sizeof(text)) < 0 ||
 	       strstr(text, "[never]");
 }
