@@ -25,7 +25,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/os.h"
@@ -44,11 +46,40 @@ static bool cover(char *addr)
 			  -1, 0) == (long)addr;
 }
 
-/* One that is still mapped is as good as lost: it is not known to be ours. */
+#define MARK 0x65646973ull /* "side" */
+
+static void leave_mark(const struct hz_engine *e)
+{
+	*(uint64_t *)e->side = (uintptr_t)e->side ^ MARK;
+}
+
+/* Perhaps it is another mapping, and cannot be read. */
+static bool has_mark(const struct hz_engine *e)
+{
+	uint64_t mark = 0;
+	struct iovec here = {&mark, sizeof(mark)};
+	struct iovec there = {e->side, sizeof(mark)};
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) ==
+		       sizeof(mark) &&
+	       mark == ((uintptr_t)e->side ^ MARK);
+}
+
+/* An address of ours for a block, or false. */
+static bool have_side(struct hz_engine *e)
+{
+	if (!e->side)
+		e->side = hz_os_reserve_aligned(HZ_BLOCK_SIZE, HZ_BLOCK_SIZE);
+	if (e->side)
+		leave_mark(e);
+	return e->side;
+}
+
+/* Near vm.max_map_count nothing was unmapped. */
 static void renew_side(struct hz_engine *e)
 {
-	if (!cover(e->side))
-		e->side = hz_os_reserve_aligned(HZ_BLOCK_SIZE, HZ_BLOCK_SIZE);
+	if (!has_mark(e) && !cover(e->side))
+		e->side = NULL;
 }
 
 /* Somebody wrote to it, or the relative ended, just before. The userfaultfd
@@ -68,6 +99,8 @@ static void undo(struct hz_engine *e, char *addr)
 	}
 	if (rc == 0)
 		rc = hz_region_arm(e, addr, HZ_BLOCK_SIZE);
+	else /* a pinned page loses its device, no page its content */
+		rc = e->fault->copy(e->uffd, addr, e->side, HZ_BLOCK_SIZE);
 	if (rc < 0)
 		hz_log(HZ_ERROR, "fork",
 		       "block at %p could not be put back (%m): raise "
@@ -79,7 +112,7 @@ static int take_to(struct hz_engine *e, char *addr, char *frame)
 {
 	int rc;
 
-	if (!e->side || !hz_pages_shared(e, addr))
+	if (!have_side(e) || !hz_pages_shared(e, addr))
 		return -EBUSY;
 	rc = e->fault->take(e->side, addr, HZ_BLOCK_SIZE);
 	if (rc < 0) {
