@@ -22,6 +22,10 @@
 #include "engine/engine.h"
 #include "policy/awake.h"
 
+/* The processor is wanted by others if this thread was off it for so long: it
+ * leaves it alone for a while. */
+#define GONE_NS 4000000u
+#define NAP_NS	50000000u
 #define LOOK_NS 200000u /* between two looks at where a thread runs */
 #define MASK	(8 * sizeof(unsigned long))
 #define FEW	4u /* processors */
@@ -95,12 +99,19 @@ static void relax(void)
 #endif
 }
 
-static void stay_awake(void)
+/* False: somebody else had the processor meanwhile. */
+static bool stay_awake(void)
 {
-	uint64_t end = hz_os.now() + LOOK_NS;
+	uint64_t now = hz_os.now(), end = now + LOOK_NS, before;
 
-	while (hz_os.now() < end && !is_over())
+	do {
 		relax();
+		before = now;
+		now = hz_os.now();
+		if (now - before > GONE_NS)
+			return false;
+	} while (now < end && !is_over());
+	return true;
 }
 
 static void note_time(uint64_t *before)
@@ -138,7 +149,8 @@ static void *keep_awake(void *arg)
 		rest(k);
 		if (!awake.few)
 			follow(k);
-		stay_awake();
+		if (!stay_awake())
+			hz_thread_nap(&k->wake, NAP_NS);
 		note_time(&used);
 	}
 	return NULL;

@@ -9,8 +9,10 @@
  * With more, two threads of the idle priority keep those two processors awake
  * on which they ran last: whoever is woken has the processor at once.
  *
- * Either way a thread of the program that has something to do is hardly slower.
- * Not where a cgroup has a quota of CPU time: they would use it up.
+ * They rest where others want the processor. Within a session or a cgroup of
+ * their own they give way at once; to others only then, since these share by
+ * group. That, and that their time counts as the program's, is why it has to be
+ * asked for. Not where a cgroup has a quota of CPU time: they would use it up.
  *
  * Rests on sched(7): neither nice 19 nor SCHED_IDLE needs a privilege. The
  * scheduler takes a processor that runs SCHED_IDLE only for an idle one (Linux

@@ -23,6 +23,7 @@
 #include "base/stats.h"
 #include "engine/budget.h"
 #include "engine/engine.h"
+#include "engine/leftovers.h"
 #include "policy/tier.h"
 
 #define POLL_NS	  50000000ull /* at most this often */
@@ -80,13 +81,13 @@ static bool names(const char *list, const char *controller)
 {
 	size_t len = strlen(controller);
 
-	for (; list; list = strchr(list, ',')) {
-		list += *list == ',';
-		if (!strncmp(list, controller, len) &&
-		    (list[len] == ',' || list[len] == ':'))
-			return true;
+	while (strncmp(list, controller, len) ||
+	       (list[len] != ',' && list[len] != ':')) {
+		list += strcspn(list, ",:");
+		if (*list++ != ',')
+			return false;
 	}
-	return false;
+	return true;
 }
 
 /* Where this process's group is: the line "N:...memory...:/path" (version 1)
@@ -198,7 +199,7 @@ bool hz_cgroup_has_quota(void)
 	char *slash;
 
 	if (!find_group(&g, "cpu"))
-		return false;
+		return true; /* nobody knows */
 	for (;;) {
 		file_in(&g, "cpu", strcmp(g.path, "/") ? g.path : "",
 			g.v1 ? "cpu.cfs_quota_us" : "cpu.max", file,
@@ -311,7 +312,7 @@ static void divide(struct hz_engine *e)
 
 static void ask_group(struct hz_engine *e, bool force)
 {
-	uint64_t now = hz_os.now(), bytes;
+	uint64_t now = hz_os.now(), bytes, packed;
 	uint32_t cap;
 
 	/* Without a group only a cap that the kernel has refused to fill is
@@ -319,14 +320,18 @@ static void ask_group(struct hz_engine *e, bool force)
 	if (!force && now - e->budget_checked < interval(e))
 		return;
 	e->budget_checked = now;
-	bytes = (uint64_t)e->pages * PAGE_COST;
+	packed = hz_leftovers_packed();
+	bytes = (uint64_t)e->pages * PAGE_COST + packed;
 	hz_unlock(&e->lock);
 	bytes = allowed(bytes);
 	hz_lock(&e->lock);
+	bytes -= hz_min(bytes, packed);
 	cap = (uint32_t)hz_min(bytes / PAGE_COST, (uint64_t)e->frames);
 	/* The group's usage knows what relatives keep; nobody else does. */
 	if (!grouped)
 		cap -= hz_min(cap, hz_board_held(e, true));
+	if (cap < LEAST_PAGES)
+		hz_leftovers_give_up();
 	cap = hz_max(cap, LEAST_PAGES);
 	if (cap == e->cap && !e->cap_lost)
 		return;

@@ -293,11 +293,11 @@ static int open_all(struct hz_engine *e)
 			    -ENOMEM);
 	if (rc < 0)
 		return rc;
+	hz_leftovers_start(); /* before the budget looks at them */
 	hz_lock(&e->lock);
 	hz_budget_poll(e, true);
 	hz_unlock(&e->lock);
 	hz_record_open(e, boot.child);
-	hz_leftovers_start();
 	hz_awake_start();
 	rc = start_workers(e);
 	if (rc < 0)

@@ -33,6 +33,7 @@ static struct {
 	} whole, packed;
 	size_t written; /* bytes of whole ones, since the kernel was given
 			 * all of them */
+	bool used;	/* a packed one, since the last decay */
 } left;
 
 static bool make(struct area *a, uint32_t slots, uint32_t parts)
@@ -186,6 +187,32 @@ void hz_leftovers_add(uint64_t hash, const char *page, bool guessed)
 	name(a, place, hash, guessed);
 }
 
+/* ---- the memory of packed ones ---- */
+
+uint64_t hz_leftovers_packed(void)
+{
+	return (uint64_t)left.packed.set.fresh * HZ_PAGE_SIZE;
+}
+
+void hz_leftovers_give_up(void)
+{
+	struct area *a = &left.packed;
+	uint32_t slots = a->set.slots;
+	size_t pages = (size_t)slots * HZ_PAGE_SIZE;
+
+	if (!a->mem || !a->set.fresh)
+		return;
+	hz_os_discard(a->mem, pages + hz_leftovers_bytes(slots, PARTS));
+	hz_leftovers_init(&a->set, a->mem + pages, slots, PARTS);
+}
+
+void hz_leftovers_decay(void)
+{
+	if (!left.used)
+		hz_leftovers_give_up();
+	left.used = false;
+}
+
 /* ---- back ---- */
 
 bool hz_leftovers_any(void)
@@ -215,6 +242,7 @@ bool hz_leftovers_get(uint64_t hash, char *page, bool *guessed)
 		hz_unpack(addr_of(a, place), page);
 	else
 		memcpy(page, addr_of(a, place), HZ_PAGE_SIZE);
+	left.used |= is_packed;
 	*guessed = hz_leftovers_is_guessed(&a->set, place);
 	/* Used, or taken by the kernel. */
 	hz_leftovers_free(&a->set, place);

@@ -30,6 +30,15 @@ void hz_leftovers_keep(struct hz_engine *e, const char *frame,
 		       const struct hz_page_map *pages, const uint64_t *hash,
 		       bool room);
 
+/* Bytes of the memory that packed copies take; 0 if there are none. Lock
+ * held, likewise below. */
+uint64_t hz_leftovers_packed(void);
+/* Give that memory back. Not while hz-engine keeps some. hz-engine, or before
+ * it runs. */
+void hz_leftovers_give_up(void);
+/* The same if no packed copy was used since this was called. hz-engine. */
+void hz_leftovers_decay(void);
+
 /* Is there a copy of that name? */
 bool hz_leftovers_has(uint64_t hash);
 /* The copy, to `page`, which it is not any more; false: there is none, or the

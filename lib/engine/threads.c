@@ -25,6 +25,7 @@
 #include "engine/arena.h"
 #include "engine/awake.h"
 #include "engine/budget.h"
+#include "engine/leftovers.h"
 #include "engine/engine.h"
 #include "engine/file_map.h"
 #include "engine/pieces.h"
@@ -363,6 +364,7 @@ static void decay(struct hz_engine *e)
 	if (last_churn == e->churn && e->dead_count)
 		hz_evict_dead(e, e->dead_count, 0);
 	last_churn = e->churn;
+	hz_leftovers_decay();
 	spare = hz_free_frames(e);
 	if (spare > e->free_target)
 		hz_frames_shrink(e, spare - e->free_target);
@@ -382,7 +384,8 @@ static void give_back(struct hz_engine *e)
 static uint64_t tick(const struct hz_engine *e)
 {
 	/* Without the lock: an old value costs one tick. */
-	if (__atomic_load_n(&e->waiting, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&e->waiting, __ATOMIC_RELAXED) ||
+	    !__atomic_load_n(&e->armed, __ATOMIC_RELAXED))
 		return TICK_BUSY_NS;
 	if (hz_board_more(e))
 		return 0;
@@ -395,11 +398,11 @@ static void engine_pass(struct hz_engine *e, struct hz_worker *w,
 			struct hz_xfer **done, int n)
 {
 	HZ_SCOPED_LOCK(&e->lock);
+	finish_all(e, w, done, n);
 	/* What leaves could not be mapped again: in a child the state of all
 	 * blocks is known before the region is armed. */
 	if (!e->armed)
 		return;
-	finish_all(e, w, done, n);
 	hz_guard_poll(e);
 	hz_budget_poll(e, false);
 	give_back(e);
@@ -591,9 +594,11 @@ void *hz_thread_aux(void *arg)
 	for (;;) {
 		struct hz_request *r;
 
-		hz_unlock(&e->lock);
-		hz_awake_make();
-		hz_lock(&e->lock);
+		if (!e->frozen) {
+			hz_unlock(&e->lock);
+			hz_awake_make();
+			hz_lock(&e->lock);
+		}
 		hz_record_write(e);
 		r = next_request(e, false);
 		if (!r) {
