@@ -101,7 +101,7 @@ static void leave(struct hz_engine *e, uint32_t b)
 	e->departed += n;
 	hz_pieces_held(&e->pieces, b, 0, HZ_BLOCK_PAGES, false);
 	l = take_frame(e, b);
-	if (hz_leftovers_any()) {
+	if (hz_leftovers_any() && !(l.huge && e->waiting)) {
 		memcpy(hash, e->page_hash[b], sizeof(hash));
 		hz_leftovers_keep(e, hz_frame_addr(e, l.frame), &left, hash,
 				  l.huge);

@@ -11,14 +11,14 @@
 
 struct word {
 	uint64_t half[2];
-};
+} __attribute__((may_alias));
 
 _Static_assert(sizeof(struct word) == HZ_PACK_WORD, "a word is 16 bytes");
 
 struct pack {
 	uint64_t map[MAPS];
 	struct word word[HZ_PACK_MOST];
-};
+} __attribute__((may_alias));
 
 _Static_assert(sizeof(struct pack) == HZ_PACK_SIZE, "no byte is unused");
 

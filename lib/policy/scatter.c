@@ -56,6 +56,9 @@ void hz_scatter_single(struct hz_scatter *s, uint32_t blocks)
 
 void hz_scatter_streamed(struct hz_scatter *s)
 {
+	/* Of a range that is not scattered (any more) it tells nothing new. */
+	if (!s->scattered)
+		return;
 	if (s->singles > STREAM_SINGLES)
 		s->singles -= STREAM_SINGLES;
 	else

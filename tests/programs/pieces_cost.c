@@ -129,6 +129,25 @@ static void first_touches_take_a_page(void)
 	munmap(p, LEN);
 }
 
+/* The same from end to end: a block takes some faults, not one for each piece
+ * of 16 pages. */
+static void first_touches_in_order(void)
+{
+	char *p = sparse(1);
+	uint64_t faults;
+
+	CHECK(madvise(p, LEN, MADV_DONTNEED) == 0);
+	memset(version, 0, sizeof(version));
+	faults = counter("fault_zero") + counter("piece_faults");
+	for (unsigned i = 0; i < PAGES; i++)
+		put(p, i, 1);
+	if (measured(p))
+		CHECK(counter("fault_zero") + counter("piece_faults") - faults <
+		      LEN / BLOCK * 12);
+	check_all(p);
+	munmap(p, LEN);
+}
+
 static void pass(const char *p, const char *to)
 {
 	int fd = open(to, O_WRONLY);
@@ -190,6 +209,7 @@ int main(void)
 	zeros_are_not_read();
 	zeros_are_not_written();
 	first_touches_take_a_page();
+	first_touches_in_order();
 	a_pass_writes_nothing();
 	no_more_leaves_than_is_asked_for();
 	CHECK(counter("poisoned") == 0);

@@ -153,6 +153,19 @@ Test(scatter, some_blocks_take_a_wrong_guess_back)
 	cr_assert_not(s.scattered);
 }
 
+/* Blocks in pieces may be left when the range is not scattered any more. */
+Test(scatter, what_is_left_does_not_count)
+{
+	struct hz_scatter s = {0};
+
+	for (unsigned i = 0; i < 40; i++) {
+		hz_scatter_fault(&s, 100);
+		if (!s.scattered)
+			hz_scatter_streamed(&s);
+	}
+	cr_assert(s.scattered);
+}
+
 /* Threads that share blocks have a few single pages in each. */
 Test(scatter, streams_with_some_singles_take_it_back)
 {
