@@ -31,9 +31,10 @@ static struct {
 		struct hz_leftovers set;
 		char *mem;
 	} whole, packed;
-	size_t written; /* bytes of whole ones, since the kernel was given
-			 * all of them */
-	bool used;	/* a packed one, since the last decay */
+	size_t written;	 /* bytes of whole ones, since the kernel was given
+			  * all of them */
+	bool used;	 /* a packed one, since the last decay */
+	uint32_t blocks; /* of packed ones, that the budget knows of */
 } left;
 
 static bool make(struct area *a, uint32_t slots, uint32_t parts)
@@ -139,6 +140,16 @@ static void take(struct batch *b, bool room)
 	b->n = n;
 }
 
+/* The next look at the budget may be too late for the group's limit. */
+static void count_packed(struct hz_engine *e)
+{
+	uint32_t blocks =
+		(left.packed.set.fresh + HZ_BLOCK_PAGES - 1) / HZ_BLOCK_PAGES;
+
+	for (; left.blocks < blocks; left.blocks++)
+		hz_budget_lost(e);
+}
+
 static void keep(struct hz_engine *e, struct batch *b, const char *frame,
 		 const uint64_t *hash, bool room)
 {
@@ -146,6 +157,7 @@ static void keep(struct hz_engine *e, struct batch *b, const char *frame,
 	look(b, frame);
 	hz_lock(&e->lock);
 	take(b, room);
+	count_packed(e);
 	hz_unlock(&e->lock);
 	for (unsigned i = 0; i < b->n; i++)
 		copy_to(b->of[i].area, b->of[i].place,
@@ -202,6 +214,7 @@ void hz_leftovers_give_up(void)
 
 	if (!a->mem || !a->set.fresh)
 		return;
+	left.blocks = 0;
 	hz_os_discard(a->mem, pages + hz_leftovers_bytes(slots, PARTS));
 	hz_leftovers_init(&a->set, a->mem + pages, slots, PARTS);
 }

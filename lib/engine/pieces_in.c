@@ -249,19 +249,20 @@ bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 
 /* ---- faults ---- */
 
-/* What is missing is all zero: a stream of first touches. */
-static bool serve_zeros(struct hz_engine *e, uint32_t b)
+/* A stream of first touches: what is missing is all zero. From `page` on, as far
+ * as memory lasts. */
+static bool serve_zeros(struct hz_engine *e, uint32_t b, unsigned page)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
-	unsigned n, i = hz_pmap_next(&p->here, 0, false);
+	unsigned n, i = page;
 
-	if (p->n_held || !hz_pmap_empty(&p->reading) ||
-	    !hz_pieces_credit(e, HZ_BLOCK_PAGES - p->n_here, false))
+	if (p->n_held || !hz_pmap_empty(&p->reading))
 		return false;
 	for (; i < HZ_BLOCK_PAGES; i = hz_pmap_next(&p->here, i, false)) {
 		n = hz_min(PIECE_MOST, HZ_BLOCK_PAGES - i);
 		n = absent_run(p, i, n, true);
-		if (!n || !map_zeros(e, b, i, n))
+		if (!n || !hz_pieces_credit(e, n, false) ||
+		    !map_zeros(e, b, i, n))
 			return false;
 	}
 	hz_pieces_settle(e, b);
@@ -270,7 +271,8 @@ static bool serve_zeros(struct hz_engine *e, uint32_t b)
 
 /* A stream, or a range that is not scattered any more: nothing but the whole
  * block will do. What the frame holds comes at once. */
-static bool serve_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
+static bool serve_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b,
+			unsigned page)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
 
@@ -280,7 +282,7 @@ static bool serve_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 	if (e->blk[b].state != HZ_BLK_PIECES || p->n_here == HZ_BLOCK_PAGES)
 		return true;
 	if (!(e->blk[b].flags & HZ_BLKF_SLOT))
-		return serve_zeros(e, b); /* or the rest is in the frame */
+		return serve_zeros(e, b, page);
 	return hz_pieces_read_whole(e, w, b);
 }
 
@@ -359,7 +361,7 @@ static bool serve_page(struct hz_engine *e, struct hz_worker *w, uint32_t b,
 	unsigned n = span(r, p, page);
 	bool whole = n == HZ_BLOCK_PAGES || (r && !r->scatter.scattered);
 
-	if (whole && !p->single && serve_whole(e, w, b)) {
+	if (whole && !p->single && serve_whole(e, w, b, page)) {
 		/* The lock may have been dropped. */
 		r = hz_fill_range(e, b, page);
 		if (r)

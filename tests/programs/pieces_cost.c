@@ -143,7 +143,7 @@ static void first_touches_in_order(void)
 		put(p, i, 1);
 	if (measured(p))
 		CHECK(counter("fault_zero") + counter("piece_faults") - faults <
-		      LEN / BLOCK * 12);
+		      LEN / BLOCK * 24);
 	check_all(p);
 	munmap(p, LEN);
 }
