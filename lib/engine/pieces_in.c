@@ -249,8 +249,8 @@ bool hz_pieces_read_whole(struct hz_engine *e, struct hz_worker *w, uint32_t b)
 
 /* ---- faults ---- */
 
-/* A stream of first touches: what is missing is all zero. From `page` on, as far
- * as memory lasts. */
+/* A stream of first touches: what is missing is all zero. From `page` on, as
+ * far as memory lasts. */
 static bool serve_zeros(struct hz_engine *e, uint32_t b, unsigned page)
 {
 	struct hz_pieces *p = &e->pieces.of[b];
