@@ -19,7 +19,6 @@
 #include "base/stats.h"
 #include "engine/awake.h"
 #include "engine/budget.h"
-#include "engine/engine.h"
 #include "policy/awake.h"
 
 /* The processor is wanted by others if this thread was off it for so long: it
@@ -42,9 +41,9 @@ struct keeper {
 enum { PROGRAM, FAULT, FOLLOWERS, KEEPERS = FEW - 1 };
 
 static struct {
-	bool allowed, wanted, made;
+	bool wanted, made;
 	bool few;	/* processors: nobody is followed */
-	unsigned n;	/* keepers */
+	unsigned n;	/* keepers; 0: not here */
 	int self;	/* hz-fault's id */
 	uint64_t until; /* ns */
 	struct hz_awake_rate rate;
@@ -171,26 +170,30 @@ static unsigned processors(void)
 
 void hz_awake_start(void)
 {
-	unsigned n = processors();
+	unsigned n;
 
 	memset(&awake, 0, sizeof(awake));
+	if (!hz_knobs.keep_awake || hz_cgroup_has_quota())
+		return;
+	n = processors();
 	awake.few = n <= FEW;
 	awake.n = !awake.few ? FOLLOWERS : n ? n - 1 : 0;
 	for (unsigned i = 0; i < KEEPERS; i++) {
 		sem_init(&awake.keeper[i].wake, 0, 0);
 		awake.keeper[i].cpu = -1;
 	}
-	awake.allowed =
-		awake.n && hz_knobs.keep_awake && !hz_cgroup_has_quota();
 }
 
-void hz_awake_make(void)
+void hz_awake_make(struct hz_engine *e)
 {
-	if (awake.made || !__atomic_load_n(&awake.wanted, __ATOMIC_RELAXED))
+	if (awake.made || e->frozen ||
+	    !__atomic_load_n(&awake.wanted, __ATOMIC_RELAXED))
 		return;
 	awake.made = true;
+	hz_unlock(&e->lock);
 	for (unsigned i = 0; i < awake.n; i++)
 		hz_thread_make(keep_awake, &awake.keeper[i]);
+	hz_lock(&e->lock);
 }
 
 static void go_on(struct keeper *k, int tid)
@@ -204,7 +207,7 @@ static void go_on(struct keeper *k, int tid)
 
 void hz_awake_fault(int tid, uint64_t now)
 {
-	if (!awake.allowed || !hz_awake_often(&awake.rate, now))
+	if (!awake.n || !hz_awake_often(&awake.rate, now))
 		return;
 	if (!awake.self)
 		awake.self = (int)hz_syscall(SYS_gettid);

@@ -21,14 +21,14 @@
 #ifndef HZ_ENGINE_AWAKE_H
 #define HZ_ENGINE_AWAKE_H
 
-#include <stdint.h>
+#include "engine/engine.h"
 
 /* Before hz-fault runs; in hz-aux. A child has none of its parent's threads. */
 void hz_awake_start(void);
 /* Thread `tid` of the program had a fault, seen at `now`. In hz-fault. */
 void hz_awake_fault(int tid, uint64_t now);
-/* Make the threads if they are wanted. In hz-aux, no lock held: it allocates.
- */
-void hz_awake_make(void);
+/* Make the threads when they are wanted for the first time, but not while a fork
+ * is near. In hz-aux; lock held, dropped meanwhile. */
+void hz_awake_make(struct hz_engine *e);
 
 #endif

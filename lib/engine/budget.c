@@ -112,8 +112,20 @@ static bool find_group(struct hz_cgroup *g, const char *controller)
 			v1 = path + 1;
 	}
 	g->v1 = v1 != NULL;
-	hz_format(g->path, sizeof(g->path), "%s", v1 ? v1 : v2 ? v2 : "/");
-	return v1 || v2;
+	v1 = v1 ? v1 : v2 ? v2 : "/";
+	hz_format(g->path, sizeof(g->path), "%s", strcmp(v1, "/") ? v1 : "");
+	return g->v1 || v2;
+}
+
+/* In a container the path may be the host's: the root of the mount is then our
+ * group, and it is looked at last. False: that was it. */
+static bool go_up(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (slash)
+		*slash = '\0';
+	return slash;
 }
 
 static void file_in(const struct hz_cgroup *g, const char *controller,
@@ -147,22 +159,15 @@ bool hz_cgroup_find(struct hz_cgroup *g)
 	g->limit = UNLIMITED;
 	if (!find_group(g, "memory"))
 		return false;
-	hz_format(path, sizeof(path), "%s",
-		  strcmp(g->path, "/") ? g->path : "");
-	/* In a container the path may be the host's: the root of the mount is
-	 * then our group, and it is looked at last. */
-	for (;;) {
+	hz_format(path, sizeof(path), "%s", g->path);
+	do {
 		uint64_t limit = limit_at(g, path);
-		char *slash = strrchr(path, '/');
 
 		if (limit < best) {
 			best = limit;
 			hz_format(g->path, sizeof(g->path), "%s", path);
 		}
-		if (!path[0])
-			break;
-		*slash = '\0';
-	}
+	} while (go_up(path));
 	g->limit = best >= UNLIMITED ? UNLIMITED : best;
 	return g->limit != UNLIMITED;
 }
@@ -191,28 +196,23 @@ uint64_t hz_cgroup_usage(const struct hz_cgroup *g)
 	return used > cache ? used - cache : 0;
 }
 
-/* The root of a mount may be ours, whatever its path says: see above. */
 bool hz_cgroup_has_quota(void)
 {
 	struct hz_cgroup g;
 	char file[512], text[64];
-	char *slash;
 
 	if (!find_group(&g, "cpu"))
 		return true; /* nobody knows */
-	for (;;) {
-		file_in(&g, "cpu", strcmp(g.path, "/") ? g.path : "",
+	do {
+		file_in(&g, "cpu", g.path,
 			g.v1 ? "cpu.cfs_quota_us" : "cpu.max", file,
 			sizeof(file));
 		/* "max 100000" or -1: none */
 		if (hz_os_slurp(file, text, sizeof(text)) > 0 &&
 		    text[0] >= '0' && text[0] <= '9')
 			return true;
-		slash = strrchr(g.path, '/');
-		if (!slash)
-			return false;
-		*slash = '\0';
-	}
+	} while (go_up(g.path));
+	return false;
 }
 
 /* ---- the engine's budget ---- */

@@ -61,36 +61,12 @@ static void count_block(struct hz_engine *e, uint32_t b, uint64_t now)
 		hz_engine_used(e, b, HZ_ACCESS_ZERO, now);
 }
 
-/* All but what was handed back to the kernel. */
-static int arm(struct hz_engine *e)
-{
-	uint32_t first = 0, b;
-	int rc = 0;
-
-	for (b = 0; rc == 0 && b <= e->blocks; b++) {
-		bool skip =
-			b == e->blocks || (b < e->blocks_used &&
-					   e->blk[b].state == HZ_BLK_NATIVE);
-
-		if (!skip && b >= e->blocks_used)
-			b = e->blocks - 1; /* the rest was never used */
-		if (!skip)
-			continue;
-		if (b > first)
-			rc = hz_region_arm(e, hz_block_addr(e, first),
-					   (size_t)(b - first)
-						   << HZ_BLOCK_SHIFT);
-		first = b + 1;
-	}
-	return rc;
-}
-
 int hz_census_guards(struct hz_engine *e)
 {
 	int rc;
 
 	e->guards = true;
-	rc = arm(e);
+	rc = hz_region_each(e, hz_region_arm);
 	e->guards = rc == 0;
 	return rc;
 }
@@ -103,7 +79,7 @@ int hz_census_arm(struct hz_engine *e, bool known)
 
 	if (!known)
 		complete(e);
-	rc = arm(e);
+	rc = hz_region_each(e, hz_region_arm);
 	if (rc < 0) {
 		e->fault->disarm(e->uffd, e->base,
 				 (size_t)e->blocks << HZ_BLOCK_SHIFT);

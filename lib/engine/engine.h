@@ -365,6 +365,11 @@ uint32_t hz_evict_dead(struct hz_engine *e, uint32_t n, uint32_t keep);
 bool hz_region_reserve(struct hz_engine *e, uint64_t bytes);
 /* Missing pages are ours; protected ones as well once the process forked. */
 int hz_region_arm(const struct hz_engine *e, void *addr, size_t len);
+/* Call fn for all of the region, the unused rest included, but what was handed
+ * back to the kernel; up to the first that returns not 0, which is returned.
+ * Lock held. */
+typedef int hz_region_fn(const struct hz_engine *e, void *addr, size_t len);
+int hz_region_each(const struct hz_engine *e, hz_region_fn *fn);
 /* Blocks below `end` are in use from now on. Lock held. */
 void hz_region_use(struct hz_engine *e, uint32_t end);
 /* Does a thread of ours work on it outside the lock? */

@@ -227,23 +227,14 @@ void hz_fork_quiesce(struct hz_engine *e)
 	}
 }
 
-/* All of the region but what was handed back to the kernel. */
-static int advise(const struct hz_engine *e, int advice)
+static int make_flat(const struct hz_engine *e, void *addr, size_t len)
 {
-	uint32_t first = 0;
-	int rc = 0;
+	return hz_os.madvise(addr, len, MADV_NOHUGEPAGE);
+}
 
-	for (uint32_t b = 0; rc == 0 && b <= e->blocks_used; b++) {
-		if (b < e->blocks_used && e->blk[b].state != HZ_BLK_NATIVE)
-			continue;
-		if (b > first)
-			rc = hz_os.madvise(hz_block_addr(e, first),
-					   (size_t)(b - first)
-						   << HZ_BLOCK_SHIFT,
-					   advice);
-		first = b + 1;
-	}
-	return rc;
+static int make_huge(const struct hz_engine *e, void *addr, size_t len)
+{
+	return hz_os.madvise(addr, len, MADV_HUGEPAGE);
 }
 
 /* Until a child has armed its memory it is ordinary to the kernel, and what is
@@ -256,7 +247,7 @@ static void keep_holes(struct hz_engine *e)
 
 	if (!e->totals.count[HZ_BLK_PIECES])
 		return;
-	rc = advise(e, MADV_NOHUGEPAGE);
+	rc = hz_region_each(e, make_flat);
 	fork_state.flat = true;
 	/* A kernel without huge pages: EINVAL. */
 	if (rc < 0 && rc != -EINVAL)
@@ -269,7 +260,7 @@ static void keep_holes(struct hz_engine *e)
 void hz_fork_holes_seen(struct hz_engine *e)
 {
 	if (fork_state.flat)
-		advise(e, MADV_HUGEPAGE);
+		hz_region_each(e, make_huge);
 	fork_state.flat = false;
 }
 

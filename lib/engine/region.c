@@ -69,6 +69,28 @@ int hz_region_arm(const struct hz_engine *e, void *addr, size_t len)
 			   e->fault->arm(e->uffd, addr, len);
 }
 
+int hz_region_each(const struct hz_engine *e, hz_region_fn *fn)
+{
+	uint32_t first = 0, b;
+	int rc = 0;
+
+	for (b = 0; rc == 0 && b <= e->blocks; b++) {
+		bool skip =
+			b == e->blocks || (b < e->blocks_used &&
+					   e->blk[b].state == HZ_BLK_NATIVE);
+
+		if (!skip && b >= e->blocks_used)
+			b = e->blocks - 1; /* the rest was never used */
+		if (!skip)
+			continue;
+		if (b > first)
+			rc = fn(e, hz_block_addr(e, first),
+				(size_t)(b - first) << HZ_BLOCK_SHIFT);
+		first = b + 1;
+	}
+	return rc;
+}
+
 /* ---- forgetting ---- */
 
 void hz_region_drop_slot(struct hz_engine *e, struct hz_block *blk)

@@ -112,7 +112,7 @@ static int take_to(struct hz_engine *e, char *addr, char *frame)
 {
 	int rc;
 
-	if (!have_side(e) || !hz_pages_shared(e, addr))
+	if (!hz_pages_shared(e, addr) || !have_side(e))
 		return -EBUSY;
 	rc = e->fault->take(e->side, addr, HZ_BLOCK_SIZE);
 	if (rc < 0) {

@@ -25,9 +25,9 @@
 #include "engine/arena.h"
 #include "engine/awake.h"
 #include "engine/budget.h"
-#include "engine/leftovers.h"
 #include "engine/engine.h"
 #include "engine/file_map.h"
+#include "engine/leftovers.h"
 #include "engine/pieces.h"
 
 #define BATCH	       64
@@ -594,11 +594,7 @@ void *hz_thread_aux(void *arg)
 	for (;;) {
 		struct hz_request *r;
 
-		if (!e->frozen) {
-			hz_unlock(&e->lock);
-			hz_awake_make();
-			hz_lock(&e->lock);
-		}
+		hz_awake_make(e);
 		hz_record_write(e);
 		r = next_request(e, false);
 		if (!r) {

@@ -82,57 +82,39 @@ uint32_t hz_leftovers_find(const struct hz_leftovers *l, uint64_t hash)
 	return at ? *at - 1 : HZ_NONE;
 }
 
-/* ---- slots by age ---- */
+/* ---- lists of slots ---- */
 
-static void append(struct hz_leftovers *l, uint32_t slot)
+static void append(struct hz_leftovers *l, enum hz_leftover_list to,
+		   uint32_t slot)
 {
-	l->slot[slot].prev = l->newest;
-	l->slot[slot].next = 0;
-	if (l->newest)
-		l->slot[l->newest - 1].next = slot + 1;
+	uint32_t last = l->list[to].last;
+
+	l->slot[slot].link[to].prev = last;
+	l->slot[slot].link[to].next = 0;
+	if (last)
+		l->slot[last - 1].link[to].next = slot + 1;
 	else
-		l->oldest = slot + 1;
-	l->newest = slot + 1;
+		l->list[to].first = slot + 1;
+	l->list[to].last = slot + 1;
 }
 
-static void unlink_from(struct hz_leftovers *l, uint32_t slot)
+static void unlink_from(struct hz_leftovers *l, enum hz_leftover_list from,
+			uint32_t slot)
 {
-	const struct hz_leftover *s = &l->slot[slot];
+	uint32_t prev = l->slot[slot].link[from].prev;
+	uint32_t next = l->slot[slot].link[from].next;
 
-	if (s->prev)
-		l->slot[s->prev - 1].next = s->next;
+	if (prev)
+		l->slot[prev - 1].link[from].next = next;
 	else
-		l->oldest = s->next;
-	if (s->next)
-		l->slot[s->next - 1].prev = s->prev;
+		l->list[from].first = next;
+	if (next)
+		l->slot[next - 1].link[from].prev = prev;
 	else
-		l->newest = s->prev;
+		l->list[from].last = prev;
 }
 
 /* ---- slots with free parts ---- */
-
-static void offer(struct hz_leftovers *l, uint32_t slot)
-{
-	struct hz_leftover *s = &l->slot[slot];
-
-	s->before = 0;
-	s->after = l->roomy;
-	if (l->roomy)
-		l->slot[l->roomy - 1].before = slot + 1;
-	l->roomy = slot + 1;
-}
-
-static void withdraw(struct hz_leftovers *l, uint32_t slot)
-{
-	const struct hz_leftover *s = &l->slot[slot];
-
-	if (s->before)
-		l->slot[s->before - 1].after = s->after;
-	else
-		l->roomy = s->after;
-	if (s->after)
-		l->slot[s->after - 1].before = s->before;
-}
 
 static bool is_roomy(const struct hz_leftovers *l, const struct hz_leftover *s)
 {
@@ -147,9 +129,9 @@ static void set_used(struct hz_leftovers *l, uint32_t slot, unsigned used)
 
 	s->used = (uint8_t)used;
 	if (was && !is_roomy(l, s))
-		withdraw(l, slot);
+		unlink_from(l, HZ_LEFTOVER_ROOMY, slot);
 	else if (!was && is_roomy(l, s))
-		offer(l, slot);
+		append(l, HZ_LEFTOVER_ROOMY, slot);
 }
 
 /* ---- copies ---- */
@@ -164,8 +146,8 @@ void hz_leftovers_free(struct hz_leftovers *l, uint32_t place)
 	set_used(l, slot, s->used & ~(unsigned)bit_of(l, place));
 	if (s->used)
 		return;
-	unlink_from(l, slot);
-	s->next = l->free;
+	unlink_from(l, HZ_LEFTOVER_AGE, slot);
+	s->link[HZ_LEFTOVER_AGE].next = l->free;
 	l->free = slot + 1;
 }
 
@@ -185,12 +167,12 @@ static uint32_t take_slot(struct hz_leftovers *l)
 
 	if (!l->free && l->fresh < l->slots)
 		return l->fresh++;
-	if (!l->free && l->oldest)
-		empty(l, l->oldest - 1);
+	if (!l->free && l->list[HZ_LEFTOVER_AGE].first)
+		empty(l, l->list[HZ_LEFTOVER_AGE].first - 1);
 	if (!l->free)
 		return HZ_NONE;
 	slot = l->free - 1;
-	l->free = l->slot[slot].next;
+	l->free = l->slot[slot].link[HZ_LEFTOVER_AGE].next;
 	return slot;
 }
 
@@ -201,7 +183,7 @@ static uint32_t take_part(struct hz_leftovers *l, uint32_t slot)
 	unsigned part = (unsigned)__builtin_ctz(~(unsigned)s->used);
 
 	if (s->used && !s->unnamed)
-		unlink_from(l, slot);
+		unlink_from(l, HZ_LEFTOVER_AGE, slot);
 	s->unnamed |= (uint8_t)(1u << part);
 	set_used(l, slot, s->used | 1u << part);
 	return slot * l->parts + part;
@@ -209,12 +191,13 @@ static uint32_t take_part(struct hz_leftovers *l, uint32_t slot)
 
 bool hz_leftovers_room(const struct hz_leftovers *l)
 {
-	return l->roomy || l->free || l->fresh < l->slots;
+	return l->list[HZ_LEFTOVER_ROOMY].last || l->free || l->fresh < l->slots;
 }
 
 uint32_t hz_leftovers_take(struct hz_leftovers *l)
 {
-	uint32_t slot = l->roomy ? l->roomy - 1 : take_slot(l);
+	uint32_t roomy = l->list[HZ_LEFTOVER_ROOMY].last;
+	uint32_t slot = roomy ? roomy - 1 : take_slot(l);
 
 	return slot == HZ_NONE ? HZ_NONE : take_part(l, slot);
 }
@@ -245,5 +228,5 @@ void hz_leftovers_name(struct hz_leftovers *l, uint32_t place, uint64_t hash,
 	s->guessed = (uint8_t)(guessed ? s->guessed | bit_of(l, place)
 				       : s->guessed & ~bit_of(l, place));
 	if (!s->unnamed)
-		append(l, place / l->parts);
+		append(l, HZ_LEFTOVER_AGE, place / l->parts);
 }

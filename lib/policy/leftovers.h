@@ -20,14 +20,19 @@
 #include <stdint.h>
 #include "base/util.h"
 
-#define HZ_LEFTOVER_PARTS 8u /* at most */
+enum hz_leftover_list {
+	HZ_LEFTOVER_AGE,   /* the oldest is the first; or next of the free */
+	HZ_LEFTOVER_ROOMY, /* those with free parts */
+	HZ_LEFTOVER_LISTS
+};
 
 struct hz_leftover {
-	uint32_t prev, next;	/* by age, or of the free: slot + 1, or 0 */
-	uint32_t before, after; /* of those with free parts, likewise */
-	uint8_t used;		/* parts that are taken, as bits */
-	uint8_t unnamed;	/* of these, whose content is being written */
-	uint8_t guessed;	/* nobody has used them yet */
+	struct {
+		uint32_t prev, next; /* slot + 1, or 0 */
+	} link[HZ_LEFTOVER_LISTS];
+	uint8_t used;	 /* parts that are taken, as bits */
+	uint8_t unnamed; /* of these, whose content is being written */
+	uint8_t guessed; /* nobody has used them yet */
 };
 
 struct hz_leftovers {
@@ -35,15 +40,17 @@ struct hz_leftovers {
 	struct hz_leftover *slot;
 	uint32_t *index; /* by part of the hash: place + 1, 0 for none */
 	uint32_t slots, parts, mask;
-	uint32_t fresh;		 /* slots from here on were never used */
-	uint32_t free;		 /* slot + 1, 0 for none */
-	uint32_t oldest, newest; /* likewise */
-	uint32_t roomy;		 /* likewise: it has free parts */
+	uint32_t fresh; /* slots from here on were never used */
+	uint32_t free;	/* slot + 1, 0 for none */
+	struct {
+		uint32_t first, last; /* likewise */
+	} list[HZ_LEFTOVER_LISTS];
 };
 
 /* Bytes of the tables for so many slots of so many parts. */
 size_t hz_leftovers_bytes(uint32_t slots, uint32_t parts);
-/* `mem`: zeroed, aligned for a uint64_t. slots >= 1; slots * parts <= 2^30. */
+/* `mem`: zeroed, aligned for a uint64_t. slots >= 1; parts <= 8; slots *
+ * parts <= 2^30. */
 void hz_leftovers_init(struct hz_leftovers *l, void *mem, uint32_t slots,
 		       uint32_t parts);
 
