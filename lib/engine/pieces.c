@@ -29,7 +29,7 @@ static struct {
 	struct hz_piece_io io[READS + WRITES];
 	uint32_t reads, writes; /* heads of the free lists */
 	char *buffers;
-	bool used; /* the buffers count in e->pages */
+	uint32_t paid; /* huge pages of the buffers that count in e->pages */
 	uint32_t collapse[COLLAPSE]; /* blocks to be made huge */
 	unsigned collapses;
 } pool;
@@ -173,9 +173,9 @@ uint32_t hz_pieces_free_target(const struct hz_engine *e)
 				  stall[HZ_SHARE_BLOCKS] / all);
 }
 
-/* A huge page for pieces: one more while the budget has room, else a free
+/* The memory of a huge page: one more while the budget has room, else a free
  * frame's. */
-static bool lend(struct hz_engine *e, bool must)
+static bool take_page(struct hz_engine *e, bool must)
 {
 	bool zeros;
 	uint32_t f;
@@ -193,6 +193,13 @@ static bool lend(struct hz_engine *e, bool must)
 		hz_os_discard(hz_frame_addr(e, f), HZ_BLOCK_SIZE);
 		hz_frame_set(e, f, HZ_FRAME_EMPTY);
 	}
+	return true;
+}
+
+static bool lend(struct hz_engine *e, bool must)
+{
+	if (!take_page(e, must))
+		return false;
 	e->lent++;
 	e->credit += (int32_t)HZ_BLOCK_PAGES;
 	return true;
@@ -209,10 +216,9 @@ static int32_t credit_target(const struct hz_engine *e)
 
 bool hz_pieces_credit(struct hz_engine *e, unsigned n, bool must)
 {
-	if (!pool.used) {
-		pool.used = true;
-		e->pages += BUFFERS;
-	}
+	for (; pool.paid < BUFFERS; pool.paid++)
+		if (!take_page(e, must))
+			return false;
 	while (e->credit < (int32_t)n)
 		if (!lend(e, must))
 			return false;
@@ -343,5 +349,5 @@ void hz_pieces_adopt_all(struct hz_engine *e)
 	e->lent = (uint32_t)((e->pieces.here + HZ_BLOCK_PAGES - 1) /
 			     HZ_BLOCK_PAGES);
 	e->credit = (int32_t)(lent_pages(e) - e->pieces.here);
-	e->pages += e->lent + (pool.used ? BUFFERS : 0);
+	e->pages += e->lent + pool.paid;
 }
