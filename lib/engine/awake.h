@@ -9,8 +9,8 @@
  * With more, two threads of the idle priority keep those two processors awake
  * on which they ran last: whoever is woken has the processor at once.
  *
- * They rest where others want the processor. To those of their own autogroup and
- * cgroup they give way at once; to others only then, since these share by
+ * They rest where others want the processor. To those of their own autogroup
+ * and cgroup they give way at once; to others only then, since these share by
  * group. That, and that their time counts as the program's, is why it has to be
  * asked for. Not where a cgroup has a quota of CPU time: they would use it up.
  *
@@ -27,8 +27,8 @@
 void hz_awake_start(void);
 /* Thread `tid` of the program had a fault, seen at `now`. In hz-fault. */
 void hz_awake_fault(int tid, uint64_t now);
-/* Make the threads when they are wanted for the first time, but not while a fork
- * is near. In hz-aux; lock held, dropped meanwhile. */
+/* Make the threads when they are wanted for the first time, but not while a
+ * fork is near. In hz-aux; lock held, dropped meanwhile. */
 void hz_awake_make(struct hz_engine *e);
 
 #endif
